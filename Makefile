@@ -1,0 +1,49 @@
+# Every target that people use says what it does behind ##; `make` alone lists them.
+
+SERVERS := go -C test/apiserver run ./cmd/build
+MODULES := test/apiserver bench
+GOTEST  := go test -race -timeout 15m
+
+.DEFAULT_GOAL := help
+.PHONY: help test short check unit real modules servers bench lint fuzz demo
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+
+test: check servers unit real modules ## all the set-up there is, then every test, real servers included
+
+short: ## the tests that need no real server, without the race detector (under a minute)
+	go test -short ./...
+
+check: ## formatting and vet, in every module
+	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
+	  if [ -n "$$unformatted" ]; then echo "not gofmt'ed: $$unformatted"; exit 1; fi
+	go vet ./...
+	@for m in $(MODULES); do echo "go vet in $$m"; go -C $$m vet ./... || exit 1; done
+
+servers: ## build etcd, kube-apiserver and kubectl once, into the user's cache folder
+	$(SERVERS)
+
+unit: ## the tests of the library, the embedded server and the program
+	$(GOTEST) ./...
+
+real: servers ## the tests against the real kube-apiserver and etcd
+	go -C test/apiserver test -race -timeout 25m ./...
+
+modules: ## the tests of the other modules
+	go -C bench test ./...
+
+bench: servers ## side by side with client-go on one real server; prints the ratios (some minutes)
+	go -C bench run . 
+
+lint: ## golangci-lint, built from its module (slow the first time)
+	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run ./...
+
+FUZZTIME ?= 60s
+fuzz: ## each fuzz target for FUZZTIME (default 60s)
+	@for p in ./wire ./apisim; do \
+	  for f in $$(go test -list '^Fuzz' $$p | grep ^Fuzz); do \
+	    echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
+
+demo: ## the main job on the embedded server
+	go run ./cmd/kinform demo --for 10s

@@ -1,0 +1,58 @@
+// Package kinform keeps a local, indexed, always-current copy of objects in a
+// Kubernetes API server and tells your handlers what changed.
+//
+//	pods, err := kinform.New[*corev1.Pod](cfg, kinform.Options{})
+//	byNode := kinform.AddIndex(pods, "node", func(p *corev1.Pod) []string { return []string{p.Spec.NodeName} })
+//	pods.Subscribe(func(ctx context.Context, ev kinform.Event[*corev1.Pod]) {
+//		slog.Info(ev.Kind, "pod", ev.Key, "phase", ev.New().Status.Phase)
+//	})
+//	go pods.Run(ctx)
+//	if err := pods.WaitSynced(ctx); err != nil {
+//		return err // names the cause
+//	}
+//	for pod := range byNode.Get("node-7") { … }
+//
+// The cache holds each object as the bytes that the server sent. An object is
+// decoded when somebody reads it; keys, labels and versions need no decoding.
+//
+// # Contract
+//
+//  1. Order. For one subscriber, calls never overlap, and the states of one
+//     object arrive in the server's order: Added, then any number of Updated,
+//     then Deleted; never Updated or Deleted before Added.
+//  2. Store first. When a handler hears of a change, store and indexes have it
+//     already, or something newer.
+//  3. Late joiners get one Added for each object that is there, then everything
+//     after: nothing twice, nothing missed.
+//  4. Sync is per subscriber: it is done when the handler has returned from every
+//     object of the initial list. Nothing polls.
+//  5. A relist is atomic to readers, keeps what has not changed as it is, reports
+//     what vanished as Deleted with FinalStateUnknown, and tells subscribers only
+//     what differs.
+//  6. Never back in time. A state is not replaced by an older one. The one
+//     exception is a server whose own history went back (restored from a backup):
+//     a consistent list that is older than what the store holds starts a new
+//     epoch, replaces everything, and is counted in Status. The cache always ends
+//     equal to the server.
+//  7. Slow subscribers cost what the live objects cost. Every event is delivered
+//     while at most SubscribeOptions.Limit wait; beyond that, or always with
+//     Latest, states in the middle are merged per object: Old is the state last
+//     delivered, New the newest. A slow or panicking subscriber does not touch the
+//     others.
+//  8. Nothing is silent. Status gives state, cause, attempts, resource version and
+//     staleness; WaitSynced returns the cause (forbidden, no such resource,
+//     refused, …) and not just a time-out.
+//  9. Stop means stopped. Run returns when all its goroutines have.
+//     Subscription.Stop waits for the handler, and does not dead-lock when the
+//     handler itself calls it. An informer can be run again.
+//  10. Bad input is contained. An object that cannot be scanned, decoded or indexed
+//     is reported and counted, its last good state kept where there is one, and the
+//     rest goes on. Nothing that a server sends makes the process panic, hang or
+//     grow without bound.
+//
+// # Reading
+//
+// Objects are shared between all readers and must not be changed; copy them first
+// (DeepCopy). A change would be seen by others until the object is decoded again;
+// the cache itself holds bytes and cannot be corrupted.
+package kinform

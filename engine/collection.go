@@ -1,0 +1,238 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Collection is the store: the newest record of each object, the indexes over
+// them, and the subscribers' queues.
+//
+// Two locks. write admits one writer at a time, joining and leaving subscribers
+// included; whoever holds it may read everything without more. mu guards the
+// moment of change against readers; the writer holds it only while it changes
+// something in place, never while it scans, decodes, indexes or builds a
+// replacement.
+type Collection struct {
+	write    sync.Mutex
+	indexers []Indexer
+	subs     []*Subscription
+	waiting  map[*Partition]bool // partitions whose first list has not come yet
+	live     *serving            // nil while nobody serves the subscribers
+
+	mu    sync.RWMutex
+	table *table
+
+	synced   chan struct{}
+	decoding decodeLocks
+	resident residency
+	log      Log
+
+	stale    atomic.Uint64
+	rejected rejects
+	kind     atomic.Pointer[Kinds]
+}
+
+// Partition is the part of a collection that one reflector fills: a namespace,
+// or all of it.
+type Partition struct{ namespace string }
+
+// Indexer computes the values under which a record is found.
+type Indexer struct {
+	Name   string
+	Values func(*Record) ([]string, error)
+}
+
+// Options of a Collection. The zero value works.
+type Options struct {
+	// Residency is what decoded objects may weigh together, in bytes, by
+	// estimate. Default: 32 MiB. Negative: no bound.
+	Residency int64
+	// Log takes what is worth a line; nil: nothing is logged.
+	Log Log
+}
+
+// Kinds is what a server calls the objects that it lists.
+type Kinds struct{ APIVersion, Kind string }
+
+// Kinds returns what the server called the objects in its last list; zero before
+// the first. Most encodings do not repeat it in each object.
+func (c *Collection) Kinds() Kinds {
+	if k := c.kind.Load(); k != nil {
+		return *k
+	}
+	return Kinds{}
+}
+
+// ErrIndexExists says that a name is taken by another index.
+var ErrIndexExists = errors.New("an index of that name exists")
+
+// NewCollection returns an empty collection of the given partitions: namespaces,
+// or "" for all.
+func NewCollection(o Options, namespaces ...string) (*Collection, []*Partition) {
+	if o.Residency == 0 {
+		o.Residency = defaultResidency
+	}
+	c := &Collection{
+		table:   newTable(0),
+		synced:  make(chan struct{}),
+		waiting: map[*Partition]bool{},
+		log:     o.Log,
+	}
+	c.resident.budget = o.Residency
+	var parts []*Partition
+	for _, ns := range namespaces {
+		p := &Partition{namespace: ns}
+		c.waiting[p] = true
+		parts = append(parts, p)
+	}
+	return c, parts
+}
+
+// Synced is closed once every partition has had its first list.
+func (c *Collection) Synced() <-chan struct{} { return c.synced }
+
+// HasSynced tells whether Synced is closed.
+func (c *Collection) HasSynced() bool {
+	select {
+	case <-c.synced:
+		return true
+	default:
+		return false
+	}
+}
+
+// AddIndex adds an index over what is there and what will come. An object that
+// the function fails for is reported, and not found in this index.
+func (c *Collection) AddIndex(ix Indexer) error {
+	c.write.Lock()
+	defer c.write.Unlock()
+	if slices.ContainsFunc(c.indexers, func(o Indexer) bool { return o.Name == ix.Name }) {
+		return fmt.Errorf("index %q: %w", ix.Name, ErrIndexExists)
+	}
+	p := newPostings()
+	for key, s := range c.table.slots {
+		r := c.table.at(s)
+		values, err := indexContained(ix, r)
+		if err != nil {
+			c.reject(key, err)
+		}
+		// Values are the writer's business alone, so they may be added to a
+		// record that readers hold.
+		r.values = append(slices.Clip(r.values), values)
+		for _, v := range values {
+			p.add(v, s)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.indexers = append(slices.Clip(c.indexers), ix)
+	c.table.indexes = append(c.table.indexes, p)
+	return nil
+}
+
+// Get returns the record of a key, or nil.
+func (c *Collection) Get(key string) *Record {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.table.get(key)
+}
+
+// Len is the number of objects.
+func (c *Collection) Len() int {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.table.len()
+}
+
+// Weight is what the records' bytes weigh together.
+func (c *Collection) Weight() int64 {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.table.bytes
+}
+
+// All yields every record as of the moment of the call: no later change shows,
+// and none has to wait.
+func (c *Collection) All() iter.Seq[*Record] {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.table.snapshot().all()
+}
+
+// Namespace yields the records of a namespace as of the moment of the call.
+func (c *Collection) Namespace(ns string) iter.Seq[*Record] {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.table.find(c.table.spaces, ns)
+}
+
+// ByIndex yields the records found under a value as of the moment of the call.
+// It yields nothing for an index that does not exist.
+func (c *Collection) ByIndex(name, value string) iter.Seq[*Record] {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if i := c.indexLocked(name); i >= 0 {
+		return c.table.find(c.table.indexes[i], value)
+	}
+	return func(func(*Record) bool) {}
+}
+
+// IndexValues returns the values of an index, in no order.
+func (c *Collection) IndexValues(name string) []string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	i := c.indexLocked(name)
+	if i < 0 {
+		return nil
+	}
+	values := make([]string, 0, len(c.table.indexes[i].sets))
+	for v := range c.table.indexes[i].sets {
+		values = append(values, v)
+	}
+	return values
+}
+
+// Indexers returns the names of the indexes.
+func (c *Collection) Indexers() []string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var names []string
+	for _, ix := range c.indexers {
+		names = append(names, ix.Name)
+	}
+	return names
+}
+
+func (c *Collection) indexLocked(name string) int {
+	return slices.IndexFunc(c.indexers, func(ix Indexer) bool { return ix.Name == name })
+}
+
+// find yields what an index has under a value. A few records are picked out at
+// once; for many, the slots are copied and read from a snapshot, so that the
+// writer does not wait for them.
+func (t *table) find(p *postings, value string) iter.Seq[*Record] {
+	set := p.sets[value]
+	if set == nil {
+		return func(func(*Record) bool) {}
+	}
+	if set.n <= pageSize {
+		records := make([]*Record, 0, set.n)
+		for s := range set.all() {
+			records = append(records, t.at(s))
+		}
+		return slices.Values(records)
+	}
+	set, snap := set.clone(), t.snapshot()
+	return func(yield func(*Record) bool) {
+		for s := range set.all() {
+			if !yield(snap.at(s)) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// script makes deltas of one object from letters: A added, U updated, D deleted,
+// R resynced, each with a state of its own, numbered from 1.
+func script(letters string) []Delta {
+	var deltas []Delta
+	var old *Record
+	for i, c := range letters {
+		state := &Record{key: "k", uid: fmt.Sprint(i + 1)}
+		switch c {
+		case 'A':
+			deltas = append(deltas, Delta{Kind: Added, New: state})
+			old = state
+		case 'U':
+			deltas = append(deltas, Delta{Kind: Updated, Old: old, New: state})
+			old = state
+		case 'R':
+			deltas = append(deltas, Delta{Kind: Resynced, Old: old, New: old})
+		case 'D':
+			deltas = append(deltas, Delta{Kind: Deleted, Old: old, New: state})
+			old = nil
+		}
+	}
+	return deltas
+}
+
+// tell writes deltas as "updated 1→3".
+func tell(deltas []Delta) string {
+	var parts []string
+	for _, d := range deltas {
+		old := "-"
+		if d.Old != nil {
+			old = d.Old.uid
+		}
+		parts = append(parts, fmt.Sprintf("%s %s→%s", d.Kind, old, d.New.uid))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func TestMerge(t *testing.T) {
+	for _, c := range []struct{ letters, want string }{
+		{"A", "added -→1"},
+		{"AU", "added -→2"},
+		{"AUU", "added -→3"},
+		{"AD", ""},
+		{"AUD", ""},
+		{"ADA", "added -→3"},
+		{"AR", "added -→1"},
+	} {
+		if got := tell(merged(script(c.letters))); got != c.want {
+			t.Errorf("%s merges to %q, want %q", c.letters, got, c.want)
+		}
+	}
+	// What follows a state that was delivered before.
+	for _, c := range []struct{ letters, want string }{
+		{"AU", "updated 1→2"},
+		{"AUU", "updated 1→3"},
+		{"AD", "deleted 1→2"},
+		{"AUD", "deleted 1→3"},
+		{"ADA", "deleted 1→2, added -→3"},
+		{"ADAU", "deleted 1→2, added -→4"},
+		{"ADAD", "deleted 1→2"},
+		{"ADADA", "deleted 1→2, added -→5"},
+		{"AR", "resynced 1→1"},
+		{"ARU", "updated 1→3"},
+		{"AUR", "updated 1→2"},
+		{"ARD", "deleted 1→3"},
+	} {
+		if got := tell(merged(script(c.letters)[1:])); got != c.want {
+			t.Errorf("after its first, %s merges to %q, want %q", c.letters, got, c.want)
+		}
+	}
+}
+
+func merged(deltas []Delta) []Delta {
+	q := newDeltaFIFO(Latest, 0)
+	for i := range deltas {
+		q.push(deltas[i : i+1])
+	}
+	return q.take()
+}
+
+func TestQueueDeliversEverythingUpToItsLimit(t *testing.T) {
+	q := newDeltaFIFO(Every, 4)
+	all := script("AUUU")
+	q.push(all)
+	if got := q.take(); !slices.Equal(got, all) {
+		t.Errorf("took %s, want %s", tell(got), tell(all))
+	}
+	q.push(script("AUUUU"))
+	if got := tell(q.take()); got != "added -→5" {
+		t.Errorf("past the limit, took %q", got)
+	}
+	if q.merged != 4 {
+		t.Errorf("counts %d merged, want 4", q.merged)
+	}
+}
+
+func TestQueueStaysAsSmallAsWhatIsLive(t *testing.T) {
+	q := newDeltaFIFO(Every, 100)
+	state := &Record{key: "k"}
+	for range 1_000_000 {
+		next := &Record{key: "k"}
+		q.push([]Delta{{Kind: Updated, Old: state, New: next}})
+		state = next
+	}
+	if n := q.Len(); n > 200 {
+		t.Errorf("%d deltas of one object wait", n)
+	}
+}
+
+func TestQueueGivesBack(t *testing.T) {
+	q := newDeltaFIFO(Every, 0)
+	all := script("AUU")
+	q.push(all)
+	q.giveBack(q.take()[1:])
+	if got := tell(q.take()); got != tell(all[1:]) {
+		t.Errorf("took %q after giving back, want %q", got, tell(all[1:]))
+	}
+}
+
+func TestInitialEndKeepsItsPlace(t *testing.T) {
+	q := newDeltaFIFO(Latest, 0)
+	q.push([]Delta{{Kind: Added, New: &Record{key: "a"}}, {Kind: initialEnd}})
+	q.push([]Delta{{Kind: Added, New: &Record{key: "b"}}})
+	var kinds []Kind
+	for _, d := range q.take() {
+		kinds = append(kinds, d.Kind)
+	}
+	if want := []Kind{Added, initialEnd, Added}; !slices.Equal(kinds, want) {
+		t.Errorf("took %v, want %v", kinds, want)
+	}
+}

@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Informer is a collection with the reflectors that fill it.
+type Informer struct {
+	*Collection
+	reflectors []*Reflector
+
+	mu      sync.Mutex
+	running bool
+}
+
+// ErrRunning says that an informer runs already.
+var ErrRunning = errors.New("the informer is running already")
+
+// NewInformer returns an informer over sources, each for one namespace, or for
+// "" alone.
+func NewInformer(o Options, ro ReflectorOptions, sources map[string]Source) *Informer {
+	namespaces := make([]string, 0, len(sources))
+	for ns := range sources {
+		namespaces = append(namespaces, ns)
+	}
+	c, parts := NewCollection(o, namespaces...)
+	inf := &Informer{Collection: c}
+	for i, ns := range namespaces {
+		inf.reflectors = append(inf.reflectors, NewReflector(sources[ns], c, parts[i], ro))
+	}
+	return inf
+}
+
+// Run keeps the collection up to date and calls the handlers until ctx ends. It
+// returns when every goroutine that it started has. It may be run again.
+func (inf *Informer) Run(ctx context.Context) error {
+	inf.mu.Lock()
+	if inf.running {
+		inf.mu.Unlock()
+		return ErrRunning
+	}
+	inf.running = true
+	inf.mu.Unlock()
+	defer func() {
+		inf.mu.Lock()
+		inf.running = false
+		inf.mu.Unlock()
+	}()
+	var wg sync.WaitGroup
+	for _, r := range inf.reflectors {
+		wg.Go(func() { r.Run(ctx) })
+	}
+	inf.Serve(ctx)
+	wg.Wait()
+	return nil
+}
+
+// Status returns the status of each reflector: one, or one per namespace.
+func (inf *Informer) Status() []Status {
+	all := make([]Status, len(inf.reflectors))
+	for i, r := range inf.reflectors {
+		all[i] = r.Status()
+	}
+	return all
+}
+
+// Version is the resource version that the first reflector has reached.
+func (inf *Informer) Version() Version { return inf.reflectors[0].Status().Version }
+
+// SyncError says why an informer has not synced in time.
+type SyncError struct {
+	// Status of the reflector that has not synced.
+	Status Status
+	// Err is what ended the wait.
+	Err error
+}
+
+func (e *SyncError) Error() string {
+	s := e.Status
+	switch {
+	case s.Cause != nil:
+		return fmt.Sprintf("%s not synced after %d failed attempts (%s): %v", s.Source, s.Attempts, s.Reason, s.Cause)
+	case s.State == Idle:
+		return fmt.Sprintf("%s not synced: the informer was not run: %v", s.Source, e.Err)
+	}
+	return fmt.Sprintf("%s not synced: still %s, %d objects so far: %v", s.Source, s.State, s.Listed, e.Err)
+}
+
+// Unwrap gives the cause and what ended the wait, for errors.Is and errors.As.
+func (e *SyncError) Unwrap() []error {
+	if e.Status.Cause == nil {
+		return []error{e.Err}
+	}
+	return []error{e.Status.Cause, e.Err}
+}
+
+// WaitSynced waits until the first list is in the store. When ctx ends before,
+// it returns a *SyncError that names the cause.
+func (inf *Informer) WaitSynced(ctx context.Context) error {
+	select {
+	case <-inf.Synced():
+		return nil
+	case <-ctx.Done():
+	}
+	if inf.HasSynced() {
+		return nil
+	}
+	for _, s := range inf.Status() {
+		if !s.Synced {
+			return &SyncError{Status: s, Err: context.Cause(ctx)}
+		}
+	}
+	return nil
+}

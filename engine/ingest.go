@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/kinform/kinform/wire"
+)
+
+// ingester makes records of what a source sends. It belongs to one reflector:
+// its scratch memory is reused from item to item.
+type ingester struct {
+	collection        *Collection
+	dropManagedFields bool
+	transform         func(any) (any, error)
+
+	meta    wire.Meta
+	key     []byte
+	held    *Record // the stored record of key, nil if there is none
+	packer  labelPacker
+	scratch []byte
+}
+
+var errNoName = errors.New("metadata.name is missing")
+
+// rejection says that one object, whose key is known, cannot be taken. Other
+// errors leave open which object it was.
+type rejection struct {
+	key  string
+	held *Record // the last good state, if there is one
+	err  error
+}
+
+func (e *rejection) Error() string { return e.key + ": " + e.err.Error() }
+func (e *rejection) Unwrap() error { return e.err }
+
+// record returns the record of an item: the stored one, if the item is the very
+// state that is stored, else a new one with bytes of its own.
+func (in *ingester) record(it Item) (*Record, error) {
+	if it.Object != nil {
+		return in.transformed(it.Object)
+	}
+	if err := in.meta.Scan(it.Format, it.Bytes); err != nil {
+		return nil, err
+	}
+	m := &in.meta
+	if len(m.Name) == 0 {
+		return nil, errNoName
+	}
+	held := in.lookup(m.Namespace, m.Name)
+	version := ParseVersion(m.ResourceVersion)
+	if held != nil && !version.IsZero() && held.version == version && held.uid == string(m.UID) {
+		return held, nil
+	}
+	raw := it.Bytes
+	if in.dropManagedFields {
+		var err error
+		if in.scratch, err = wire.DropManagedFields(in.scratch[:0], it.Format, raw); err != nil {
+			return nil, &rejection{string(in.key), held, err}
+		}
+		raw = in.scratch
+	}
+	r := &Record{
+		nsLen:    int32(len(m.Namespace)),
+		format:   it.Format,
+		deleting: m.Deleting,
+		version:  version,
+		raw:      append(make([]byte, 0, len(raw)), raw...),
+	}
+	in.identify(r, held)
+	return r, nil
+}
+
+// identify gives a record its key, uid and labels, shared with the state before
+// where they are the same.
+func (in *ingester) identify(r, held *Record) {
+	m := &in.meta
+	if held != nil {
+		r.key = held.key
+	} else {
+		r.key = string(in.key)
+	}
+	if held != nil && held.uid == string(m.UID) {
+		r.uid = held.uid
+	} else {
+		r.uid = string(m.UID)
+	}
+	packed := in.packer.pack(m.Labels)
+	if held != nil && held.labels.Value() == string(packed) {
+		r.labels = held.labels
+	} else {
+		r.labels = intern(packed)
+	}
+}
+
+// lookup builds the key, in scratch memory, and returns its record, or nil.
+func (in *ingester) lookup(namespace, name []byte) *Record {
+	in.key = in.key[:0]
+	if len(namespace) > 0 {
+		in.key = append(append(in.key, namespace...), '/')
+	}
+	in.key = append(in.key, name...)
+	c := in.collection
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	in.held = c.table.getBytes(in.key)
+	return in.held
+}
+
+// NewRecord returns the record of an object that did not come from a source.
+func (c *Collection) NewRecord(obj any) (*Record, error) {
+	in := ingester{collection: c}
+	return in.fromObject(obj)
+}
+
+// transformed makes a record of what the transform makes of an object, under the
+// name that the object came with.
+func (in *ingester) transformed(obj any) (*Record, error) {
+	r, err := in.fromObject(obj)
+	if err != nil || in.transform == nil {
+		return r, err
+	}
+	if r.object, err = in.transformContained(obj); err != nil {
+		return nil, &rejection{r.key, in.held, fmt.Errorf("transform: %w", err)}
+	}
+	return r, nil
+}
+
+func (in *ingester) transformContained(obj any) (_ any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return in.transform(obj)
+}
+
+// fromObject makes a record of an object. Sources of objects (fakes, foreign
+// list functions) give versions that need not be numbers or grow, so they are
+// never compared.
+func (in *ingester) fromObject(obj any) (*Record, error) {
+	o, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, fmt.Errorf("%T is no API object: %w", obj, err)
+	}
+	if o.GetName() == "" {
+		return nil, errNoName
+	}
+	in.meta.Namespace = append(in.meta.Namespace[:0:0], o.GetNamespace()...)
+	in.meta.Name = append(in.meta.Name[:0:0], o.GetName()...)
+	in.meta.UID = append(in.meta.UID[:0:0], o.GetUID()...)
+	in.meta.Labels = in.meta.Labels[:0:0]
+	for k, v := range o.GetLabels() {
+		in.meta.Labels = append(in.meta.Labels, wire.Label{Key: []byte(k), Value: []byte(v)})
+	}
+	r := &Record{
+		nsLen:    int32(len(in.meta.Namespace)),
+		deleting: o.GetDeletionTimestamp() != nil,
+		version:  Version{opaque: o.GetResourceVersion()},
+		object:   obj,
+	}
+	in.identify(r, in.lookup(in.meta.Namespace, in.meta.Name))
+	return r, nil
+}
+
+// versionOf returns the resource version of an item that need not be a whole
+// object: a bookmark has nothing else.
+func (in *ingester) versionOf(it Item) (Version, error) {
+	if it.Object != nil {
+		o, err := meta.Accessor(it.Object)
+		if err != nil {
+			return Version{}, err
+		}
+		return Version{opaque: o.GetResourceVersion()}, nil
+	}
+	if err := in.meta.Scan(it.Format, it.Bytes); err != nil {
+		return Version{}, err
+	}
+	return ParseVersion(in.meta.ResourceVersion), nil
+}

@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"syscall"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinform/kinform/wire"
+)
+
+// Reason is the kind of a failure.
+type Reason string
+
+const (
+	None         Reason = ""
+	Unauthorized Reason = "unauthorized" // 401: who is asking is not known
+	Forbidden    Reason = "forbidden"    // 403: may not list or watch
+	NoResource   Reason = "no-resource"  // 404: the server does not serve it
+	Refused      Reason = "refused"      // nobody listens, or no way there
+	TLS          Reason = "tls"          // the certificate cannot be trusted
+	Throttled    Reason = "throttled"    // 429
+	Expired      Reason = "expired"      // 410: the version is forgotten
+	Stalled      Reason = "stalled"      // silent for longer than bookmarks allow
+	Garbled      Reason = "garbled"      // what came is not the Kubernetes protocol
+	Cut          Reason = "cut"          // the connection broke
+	ServerError  Reason = "server-error" // 5xx and any other status
+	Unknown      Reason = "unknown"
+)
+
+// ErrStalled says that a server was silent for too long.
+var ErrStalled = errors.New("the server has been silent for too long")
+
+// ReasonOf tells the kind of a failure.
+func ReasonOf(err error) Reason {
+	var (
+		dial   *net.OpError
+		dns    *net.DNSError
+		verify *tls.CertificateVerificationError
+		noCA   x509.UnknownAuthorityError
+		syntax *wire.SyntaxError
+		limit  *wire.LimitError
+		kind   *wire.KindError
+		status apierrors.APIStatus
+	)
+	switch {
+	case err == nil:
+		return None
+	case errors.Is(err, ErrStalled), errors.Is(err, context.DeadlineExceeded):
+		return Stalled
+	case apierrors.IsUnauthorized(err):
+		return Unauthorized
+	case apierrors.IsForbidden(err):
+		return Forbidden
+	case apierrors.IsNotFound(err):
+		return NoResource
+	case apierrors.IsTooManyRequests(err):
+		return Throttled
+	case isExpired(err):
+		return Expired
+	case errors.As(err, &verify), errors.As(err, &noCA):
+		return TLS
+	case errors.As(err, &status):
+		return ServerError
+	case errors.As(err, &syntax), errors.As(err, &limit), errors.As(err, &kind), errors.Is(err, errNoName):
+		return Garbled
+	case errors.Is(err, syscall.ECONNREFUSED), errors.As(err, &dns),
+		errors.As(err, &dial) && dial.Op == "dial":
+		return Refused
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF),
+		errors.Is(err, syscall.ECONNRESET), errors.As(err, &dial):
+		return Cut
+	}
+	return Unknown
+}
+
+// isExpired: the server has forgotten the version that was asked for.
+func isExpired(err error) bool {
+	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
+}
+
+// isAhead: the server has not reached the version that was asked for, because
+// it lags, or because its history went back.
+func isAhead(err error) bool {
+	return apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge)
+}

@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"sync/atomic"
+	"unique"
+
+	"github.com/kinform/kinform/wire"
+)
+
+// Record is one state of one object: the bytes that the server sent, and what
+// was scanned out of them. A record never changes; a new state is a new record.
+type Record struct {
+	key       string
+	nsLen     int32 // the namespace is key[:nsLen]
+	format    wire.Format
+	deleting  bool
+	version   Version
+	uid       string
+	labels    unique.Handle[string]
+	raw       []byte     // nil for a record that was born as an object
+	object    any        // the object of such a record
+	values    [][]string // by index: the values this record is found under
+	decodings atomic.Pointer[decoding]
+	used      atomic.Bool // read since residency last looked
+}
+
+// Key is "namespace/name", or "name" for objects without a namespace.
+func (r *Record) Key() string { return r.key }
+
+// Namespace is empty for cluster-scoped objects.
+func (r *Record) Namespace() string { return r.key[:r.nsLen] }
+
+// Name is the object's name.
+func (r *Record) Name() string {
+	if r.nsLen == 0 {
+		return r.key
+	}
+	return r.key[r.nsLen+1:]
+}
+
+// UID is the server's identity of the object.
+func (r *Record) UID() string { return r.uid }
+
+// Labels are the object's labels; no decoding is needed to read them.
+func (r *Record) Labels() Labels { return Labels{r.labels.Value()} }
+
+// Deleting tells whether the object has a deletion timestamp.
+func (r *Record) Deleting() bool { return r.deleting }
+
+// Bytes are the object as the server sent it, in Format; nil for a record that
+// came from a source of objects. They must not be changed.
+func (r *Record) Bytes() []byte { return r.raw }
+
+// Format is the encoding of Bytes.
+func (r *Record) Format() wire.Format { return r.format }
+
+// Object is the object of a record that came from a source of objects.
+func (r *Record) Object() any { return r.object }
+
+// Version is the object's resource version.
+func (r *Record) Version() Version { return r.version }
+
+// Size is what the record weighs: its bytes.
+func (r *Record) Size() int { return len(r.raw) }
+
+// sameState tells whether two records are one state of one object. Versions that
+// no server made say nothing, so such records never count as the same.
+func (r *Record) sameState(o *Record) bool {
+	return r.uid == o.uid && r.version == o.version && r.version.number != 0
+}

@@ -1,0 +1,414 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/kinform/kinform/wire"
+)
+
+// ReflectorOptions of one reflector. The zero value works.
+type ReflectorOptions struct {
+	// PageSize asks for lists in pages. Default: one streamed request.
+	PageSize int64
+	// ConsistentFirstList asks for the newest state at the first list, too.
+	// Default: whatever the server has in its cache, which is cheaper for it.
+	ConsistentFirstList bool
+	// WatchList asks for the initial state through the watch. Default: LIST,
+	// which costs both sides less.
+	WatchList bool
+	// WatchListDeadline is how long the initial events may pause before the
+	// reflector falls back to LIST. Default: 10 s.
+	WatchListDeadline time.Duration
+	// Silence is how long a server may send nothing at all before it is asked
+	// again. Default: 150 s; servers send bookmarks about once a minute.
+	Silence time.Duration
+	// DropManagedFields cuts metadata.managedFields out of what is stored.
+	DropManagedFields bool
+	// Transform changes or replaces each object of a source of objects before it
+	// is stored. What came as bytes is transformed by the view that reads it.
+	Transform func(any) (any, error)
+	// Backoff after failures.
+	Backoff Backoff
+	// OnFailure is told of each failure of a list or a watch.
+	OnFailure func(error)
+}
+
+// Reflector keeps one partition of a collection equal to the server: list, then
+// watch; resume the watch when it ends; list again when the server has forgotten
+// the version that the watch would resume at.
+type Reflector struct {
+	source     Source
+	collection *Collection
+	part       *Partition
+	options    ReflectorOptions
+	in         ingester
+	status     statusBox
+
+	// version is what the store has reached; zero before the first list.
+	version Version
+	// consistent: the next list must be a consistent read, as the server could
+	// not serve the version that we hold.
+	consistent bool
+	// suspect: the last watch broke, so the server may have been replaced by one
+	// whose history went back; ask before resuming.
+	suspect bool
+	// listOnly: the server does not send initial events.
+	listOnly bool
+	failures int
+	// lastReason is the kind of the last of these failures; a repeated one is
+	// counted, not logged again.
+	lastReason Reason
+}
+
+// NewReflector returns a reflector that fills a partition from a source.
+func NewReflector(s Source, c *Collection, p *Partition, o ReflectorOptions) *Reflector {
+	if o.Silence <= 0 {
+		o.Silence = 150 * time.Second
+	}
+	if o.WatchListDeadline <= 0 {
+		o.WatchListDeadline = 10 * time.Second
+	}
+	r := &Reflector{source: s, collection: c, part: p, options: o}
+	r.in = ingester{collection: c, dropManagedFields: o.DropManagedFields, transform: o.Transform}
+	r.status.s.Source = s.String()
+	return r
+}
+
+// Status tells what the reflector is doing.
+func (r *Reflector) Status() Status { return r.status.get() }
+
+// state is what the reflector does next; nil: it has ended.
+type state func(context.Context) state
+
+// Run lists and watches until ctx ends. It can be run again; it then goes on
+// where it was.
+func (r *Reflector) Run(ctx context.Context) {
+	defer r.status.enter(Stopped)
+	next := r.start
+	for next != nil && ctx.Err() == nil {
+		next = next(ctx)
+	}
+}
+
+func (r *Reflector) start(context.Context) state {
+	switch {
+	case !r.version.IsZero():
+		r.suspect = true
+		return r.watch
+	case r.options.WatchList && !r.listOnly:
+		return r.watchList
+	}
+	return r.list
+}
+
+// list reads the whole set and replaces the partition with it.
+func (r *Reflector) list(ctx context.Context) state {
+	r.status.update(func(s *Status) { s.Lists++ })
+	r.status.enter(Listing)
+	o := ListOptions{Limit: r.options.PageSize, ResourceVersion: r.version.String()}
+	switch {
+	case r.consistent:
+		o.ResourceVersion = ""
+	case r.version.IsZero() && !r.options.ConsistentFirstList:
+		o.ResourceVersion = "0"
+	}
+	list, version, err := r.readList(ctx, o)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil
+	case (isAhead(err) || isExpired(err)) && o.ResourceVersion != "":
+		// What we hold cannot be compared with what the server has: ask for what
+		// it has.
+		r.consistent = true
+		return r.list
+	default:
+		return r.failed(err, r.list)
+	}
+	list.NewEpoch = version.Before(r.version)
+	if list.NewEpoch && !r.consistent {
+		// An answer older than what was asked for proves nothing.
+		r.consistent = true
+		return r.list
+	}
+	r.replace(list, version)
+	return r.watch
+}
+
+// readList streams a list into records and returns it with its version.
+func (r *Reflector) readList(ctx context.Context, o ListOptions) (List, Version, error) {
+	dog := newWatchdog(ctx, r.options.Silence)
+	defer dog.release()
+	stream, err := r.source.List(dog, o)
+	if err != nil {
+		return List{}, Version{}, dog.cause(err)
+	}
+	defer stream.Close()
+	list := List{Records: make([]*Record, 0, r.collection.Len())}
+	for {
+		item, err := stream.Next()
+		if n := len(list.Records); err != nil || n&1023 == 0 {
+			dog.alive()
+			r.status.update(func(s *Status) { s.Listed, s.Received = n, stream.Received() })
+		}
+		switch {
+		case err == io.EOF:
+			m := stream.Meta()
+			r.collection.kind.Store(&Kinds{m.APIVersion, strings.TrimSuffix(m.Kind, "List")})
+			return list, ParseVersion(m.ResourceVersion), nil
+		case err != nil:
+			return List{}, Version{}, dog.cause(err)
+		}
+		r.add(&list, item)
+	}
+}
+
+// add puts an item into a list. One that cannot be taken is reported, and its
+// last good state kept.
+func (r *Reflector) add(list *List, item Item) {
+	record, err := r.in.record(item)
+	var known *rejection
+	switch {
+	case err == nil:
+		list.Records = append(list.Records, record)
+	case errors.As(err, &known):
+		r.collection.reject(known.key, err)
+		if known.held != nil {
+			list.Records = append(list.Records, known.held)
+		}
+	default:
+		r.collection.reject("", fmt.Errorf("an object of %s: %w", r.source, err))
+		list.Incomplete = true
+	}
+}
+
+// replace puts a list into the store.
+func (r *Reflector) replace(list List, version Version) {
+	if list.NewEpoch {
+		r.status.update(func(s *Status) { s.Epochs++ })
+		r.collection.log.line("the server's history went back; everything is replaced",
+			"source", r.source.String(), "from", r.version.String(), "to", version.String())
+	}
+	r.collection.Replace(r.part, list)
+	r.version, r.consistent, r.suspect = version, false, false
+	r.healthy(true)
+}
+
+// watch follows the changes from the version that the store has reached.
+func (r *Reflector) watch(ctx context.Context) state {
+	if r.suspect {
+		if next := r.probe(ctx); next != nil || ctx.Err() != nil {
+			return next
+		}
+	}
+	dog := newWatchdog(ctx, r.options.Silence)
+	defer dog.release()
+	r.status.update(func(s *Status) { s.Watches++ })
+	stream, err := r.source.Watch(dog, WatchOptions{ResourceVersion: r.version.String(), Timeout: watchTimeout()})
+	if err != nil {
+		return r.watchEnded(ctx, dog.cause(err), false)
+	}
+	defer stream.Close()
+	r.answered()
+	return r.follow(ctx, dog, stream)
+}
+
+// watchTimeout is how long a watch is asked to last: 5 to 10 minutes, at random,
+// so that the watches of many clients do not end together.
+func watchTimeout() time.Duration {
+	return 5*time.Minute + time.Duration(rand.Int64N(int64(5*time.Minute)))
+}
+
+// follow applies what a watch sends: whatever has arrived, in one batch.
+func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStream) state {
+	r.status.enter(Watching)
+	began, heard := time.Now(), false
+	var batch []Change
+	for {
+		var err error
+		batch, err = r.pull(stream, batch[:0])
+		r.collection.Apply(batch)
+		clear(batch)
+		if err != nil {
+			return r.watchEnded(ctx, dog.cause(err), heard || time.Since(began) > time.Second)
+		}
+		heard = true
+		dog.alive()
+		r.healthy(false)
+	}
+}
+
+// pull waits for an event and takes along what has arrived with it.
+func (r *Reflector) pull(stream WatchStream, batch []Change) ([]Change, error) {
+	for {
+		ev, err := stream.Next()
+		if err != nil {
+			return batch, err
+		}
+		if batch, err = r.take(ev, batch); err != nil {
+			return batch, err
+		}
+		if len(batch) >= inPlace || !stream.Buffered() {
+			return batch, nil
+		}
+	}
+}
+
+// take turns an event into a change. An object that cannot be taken is reported
+// and left out; but where it is not even known which one it is, going on would be
+// a gap, so that ends the watch.
+func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
+	if ev.Type == wire.Bookmark {
+		return batch, r.bookmark(ev)
+	}
+	record, err := r.in.record(ev.Item)
+	if known := (*rejection)(nil); errors.As(err, &known) {
+		r.collection.reject(known.key, err)
+		if ev.Type == wire.Deleted && known.held != nil {
+			batch = append(batch, Change{Record: known.held, Gone: true})
+		}
+		return batch, nil
+	}
+	if err != nil {
+		return batch, fmt.Errorf("watch %s: an event after version %s: %w", r.source, r.version, err)
+	}
+	if record.version.Before(r.version) {
+		r.collection.stale.Add(1) // sent twice, or out of order
+		return batch, nil
+	}
+	if !record.version.IsZero() {
+		r.version = record.version
+	}
+	return append(batch, Change{Record: record, Gone: ev.Type == wire.Deleted}), nil
+}
+
+// errWentBack ends a watch whose server has a lower version than we hold.
+var errWentBack = errors.New("the server's version is lower than the one that it was asked to go on from")
+
+func (r *Reflector) bookmark(ev Event) error {
+	version, err := r.in.versionOf(ev.Item)
+	switch {
+	case err != nil || version.IsZero():
+		return nil // it only says that the server is there
+	case version.Before(r.version):
+		return errWentBack
+	}
+	r.version = version
+	return nil
+}
+
+// watchEnded decides how to go on after a watch. A productive one did something
+// for us, so that it can be resumed at once.
+func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) state {
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case errors.Is(err, io.EOF) && productive:
+		return r.watch
+	case errors.Is(err, io.EOF):
+		return r.failed(fmt.Errorf("watch %s: the server ended the watch at once", r.source), r.watch)
+	case isExpired(err):
+		r.status.update(func(s *Status) { s.Expired++ })
+		if productive {
+			return r.list
+		}
+		return r.failed(err, r.list)
+	case errors.Is(err, errWentBack):
+		r.consistent = true
+		return r.list
+	}
+	r.suspect = true
+	if r.failures > 0 && ReasonOf(err) == Garbled {
+		// It was not the way here: the server itself sends what cannot be read.
+		// A list gets past it.
+		return r.failed(err, r.list)
+	}
+	return r.failed(err, r.watch)
+}
+
+// probe asks the server for its version after a watch broke. A server that was
+// restored from a backup would take our higher version and send nothing, for as
+// long as it takes to catch up with it.
+func (r *Reflector) probe(ctx context.Context) state {
+	dog := newWatchdog(ctx, r.options.Silence)
+	defer dog.release()
+	stream, err := r.source.List(dog, ListOptions{Limit: 1, Probe: true})
+	if err == nil {
+		defer stream.Close()
+		for err == nil {
+			_, err = stream.Next()
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err != io.EOF:
+		return r.failed(dog.cause(err), r.watch)
+	}
+	r.suspect = false
+	if ParseVersion(stream.Meta().ResourceVersion).Before(r.version) {
+		r.consistent = true
+		return r.list
+	}
+	return nil
+}
+
+// answered notes that the server took up a watch: what failed before is overcome
+// for now. Failures are counted on until the watch brings something.
+func (r *Reflector) answered() {
+	r.status.update(func(s *Status) {
+		s.Cause, s.Reason, s.NextTry, s.LastContact = nil, None, time.Time{}, time.Now()
+	})
+}
+
+// healthy notes that the server sent something of use.
+func (r *Reflector) healthy(listed bool) {
+	recovered := r.failures > 0
+	r.failures, r.lastReason = 0, None
+	r.status.update(func(s *Status) {
+		if recovered {
+			s.Cause, s.Reason, s.Attempts, s.NextTry = nil, None, 0, time.Time{}
+		}
+		s.Version, s.LastContact = r.version, time.Now()
+		s.Synced = s.Synced || listed
+	})
+	if recovered {
+		r.collection.log.line("recovered", "source", r.source.String())
+	}
+}
+
+// failed notes a failure, waits, and returns how to go on.
+func (r *Reflector) failed(err error, next state) state {
+	r.failures++
+	delay := r.options.Backoff.delay(r.failures, err)
+	reason := ReasonOf(err)
+	repeated := reason == r.lastReason
+	r.lastReason = reason
+	r.status.update(func(s *Status) {
+		s.Cause, s.Reason, s.Attempts, s.NextTry = err, reason, r.failures, time.Now().Add(delay)
+	})
+	if r.options.OnFailure != nil {
+		r.options.OnFailure(err)
+	}
+	if !repeated {
+		r.collection.log.line("failed, and will be tried again", "source", r.source.String(),
+			"reason", string(reason), "error", err, "in", delay)
+	}
+	return func(ctx context.Context) state {
+		r.status.enter(Waiting)
+		t := time.NewTimer(delay)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			return next
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

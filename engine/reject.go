@@ -1,0 +1,39 @@
+package engine
+
+import "sync"
+
+// Log takes what is worth a line: the message, and pairs of names and values.
+// It is slog's shape, so that slog and logr fit.
+type Log func(message string, args ...any)
+
+func (l Log) line(message string, args ...any) {
+	if l != nil {
+		l(message, args...)
+	}
+}
+
+// rejects counts the objects that could not be scanned, decoded or indexed.
+type rejects struct {
+	mu    sync.Mutex
+	count uint64
+	last  error
+}
+
+func (c *Collection) reject(key string, err error) {
+	c.rejected.mu.Lock()
+	c.rejected.count++
+	n := c.rejected.count
+	c.rejected.last = err
+	c.rejected.mu.Unlock()
+	// Each power of two: a flood of bad objects does not flood the log.
+	if n&(n-1) == 0 {
+		c.log.line("object rejected", "key", key, "error", err, "rejected", n)
+	}
+}
+
+// Rejected returns how many objects were rejected, and why the last one was.
+func (c *Collection) Rejected() (uint64, error) {
+	c.rejected.mu.Lock()
+	defer c.rejected.mu.Unlock()
+	return c.rejected.count, c.rejected.last
+}

@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/kinform/kinform/wire"
+)
+
+// Source lists and watches one resource, narrowed or not. Streams are pulled,
+// by one goroutine.
+type Source interface {
+	// List starts a list. Errors are apimachinery's status errors where the
+	// server gave one.
+	List(ctx context.Context, o ListOptions) (ListStream, error)
+	// Watch starts a watch. Cancelling ctx ends the stream.
+	Watch(ctx context.Context, o WatchOptions) (WatchStream, error)
+	// String names what is listed, for messages: "pods in namespace default".
+	String() string
+}
+
+// ListOptions are the parameters of one LIST request.
+type ListOptions struct {
+	// ResourceVersion: "" asks for a consistent read, "0" for whatever the
+	// server has at hand, anything else for a state not older than that.
+	ResourceVersion string
+	// Limit is the size of a page, 0 for no pages. Following the pages is the
+	// stream's job.
+	Limit int64
+	// Probe asks for one page of Limit objects only, to learn the version.
+	Probe bool
+}
+
+// WatchOptions are the parameters of one WATCH request.
+type WatchOptions struct {
+	ResourceVersion string
+	// Timeout asks the server to end the watch after that time.
+	Timeout time.Duration
+	// InitialEvents asks for the present state as events, closed by a bookmark.
+	InitialEvents bool
+}
+
+// Item is an object as it came: as bytes, or from sources of objects as that.
+type Item struct {
+	Format wire.Format
+	Bytes  []byte // valid until the next call of the stream's Next
+	Object any
+}
+
+// ListStream is a list that is read as it arrives.
+type ListStream interface {
+	// Next returns io.EOF after the last object of a complete list.
+	Next() (Item, error)
+	// Meta is complete after io.EOF.
+	Meta() wire.ListMeta
+	// Received is the number of bytes read so far.
+	Received() int64
+	Close() error
+}
+
+// Event is one event of a watch. Error events never get here: Next returns
+// them as errors.
+type Event struct {
+	Type wire.EventType
+	Item
+	// InitialEnd marks the bookmark that closes the initial events.
+	InitialEnd bool
+}
+
+// WatchStream is a watch.
+type WatchStream interface {
+	// Next blocks for the next event. io.EOF: the server ended the watch.
+	Next() (Event, error)
+	// Buffered tells whether Next would return without waiting.
+	Buffered() bool
+	Close() error
+}

@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"sync"
+	"time"
+)
+
+// State is what a reflector is doing.
+type State uint8
+
+const (
+	// Idle: not started.
+	Idle State = iota
+	// Listing: reading the whole set.
+	Listing
+	// Watching: in touch with the server.
+	Watching
+	// Waiting: something failed; Cause says what, NextTry when it goes on.
+	Waiting
+	// Stopped: Run has returned.
+	Stopped
+)
+
+// String returns the state in lower case.
+func (s State) String() string {
+	switch s {
+	case Idle:
+		return "idle"
+	case Listing:
+		return "listing"
+	case Watching:
+		return "watching"
+	case Waiting:
+		return "waiting"
+	case Stopped:
+		return "stopped"
+	}
+	return "unknown"
+}
+
+// Status tells what a reflector is doing, and if it fails, why.
+type Status struct {
+	// Source names what is listed and watched.
+	Source string
+	State  State
+	// Since is when the state was entered.
+	Since time.Time
+	// Cause is the failure that has not been overcome yet; nil while healthy.
+	Cause error
+	// Reason is the kind of that failure.
+	Reason Reason
+	// Attempts is the number of failures in a row.
+	Attempts int
+	// NextTry is when a waiting reflector goes on.
+	NextTry time.Time
+	// Version is the server's resource version that the store has reached.
+	Version Version
+	// LastContact is when the server was last heard of; the store is no older
+	// than that while the state is Watching.
+	LastContact time.Time
+	// Synced: the first list is in the store.
+	Synced bool
+	// Listed and Received are the objects and bytes of the present or last list.
+	Listed   int
+	Received int64
+	// Lists, Watches and Expired count requests, and how often the server had
+	// forgotten the version that was asked for.
+	Lists, Watches, Expired uint64
+	// Epochs counts how often the server's history went back.
+	Epochs uint64
+}
+
+// statusBox is a Status that a reflector writes and others read.
+type statusBox struct {
+	mu sync.Mutex
+	s  Status
+}
+
+func (b *statusBox) update(f func(*Status)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f(&b.s)
+}
+
+func (b *statusBox) get() Status {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.s
+}
+
+func (b *statusBox) enter(state State) {
+	b.update(func(s *Status) {
+		if s.State != state {
+			s.State, s.Since = state, time.Now()
+		}
+	})
+}

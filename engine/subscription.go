@@ -1,0 +1,273 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Handler is called for each delta, one at a time.
+type Handler func(ctx context.Context, d Delta)
+
+// SubscribeOptions of one subscriber. The zero value works.
+type SubscribeOptions struct {
+	// Name is for Status and the log. Default: "subscriber-N".
+	Name string
+	// Merge says which changes may be merged. Default: Every.
+	Merge Merge
+	// Limit is how many changes may wait before they are merged per object.
+	// Default: 1024.
+	Limit int
+	// Resync reminds the subscriber of every object at this interval.
+	// Default: never.
+	Resync time.Duration
+	// Synced is closed instead of a channel of the subscription's own. Default:
+	// one is made.
+	Synced chan struct{}
+	// OnPanic is told of a panic of the handler. Default: it is logged; either
+	// way the subscriber goes on with the next change. If OnPanic panics, so does
+	// the program.
+	OnPanic func(key string, value any, stack []byte)
+}
+
+// Subscription is one subscriber: a queue, a handler, and, while the informer
+// runs, a goroutine that leads from one to the other.
+type Subscription struct {
+	collection *Collection
+	queue      *DeltaFIFO
+	handler    Handler
+	options    SubscribeOptions
+	synced     chan struct{}
+
+	delivered atomic.Uint64
+	panics    atomic.Uint64
+
+	mu     sync.Mutex
+	cancel context.CancelFunc // ends the present run; nil when none
+	ended  chan struct{}      // closed when the present run has ended
+	runner uint64             // the goroutine of the present run
+}
+
+// serving is one run of a collection's subscribers.
+type serving struct {
+	ctx context.Context
+	wg  sync.WaitGroup
+}
+
+// Subscribe adds a subscriber. It gets an Added for each object that is there,
+// then every change after. The handler is called while the collection is served.
+func (c *Collection) Subscribe(h Handler, o SubscribeOptions) *Subscription {
+	s := &Subscription{
+		collection: c,
+		queue:      newDeltaFIFO(o.Merge, o.Limit),
+		handler:    h,
+		options:    o,
+		synced:     o.Synced,
+	}
+	if s.synced == nil {
+		s.synced = make(chan struct{})
+	}
+	c.write.Lock()
+	defer c.write.Unlock()
+	if s.options.Name == "" {
+		s.options.Name = fmt.Sprintf("subscriber-%d", len(c.subs)+1)
+	}
+	present := make([]Delta, 0, c.table.len()+1)
+	for r := range c.table.snapshot().all() {
+		present = append(present, Delta{Kind: Added, Initial: true, New: r})
+	}
+	if len(c.waiting) == 0 {
+		present = append(present, Delta{Kind: initialEnd})
+	}
+	if len(present) > 0 {
+		s.queue.push(present)
+	}
+	c.subs = append(slices.Clip(c.subs), s)
+	if c.live != nil {
+		s.start(c.live)
+	}
+	return s
+}
+
+// Serve calls the handlers until ctx ends, and returns when all have returned.
+func (c *Collection) Serve(ctx context.Context) {
+	v := &serving{ctx: ctx}
+	c.write.Lock()
+	c.live = v
+	for _, s := range c.subs {
+		s.start(v)
+	}
+	c.write.Unlock()
+	<-ctx.Done()
+	c.write.Lock()
+	c.live = nil
+	c.write.Unlock()
+	v.wg.Wait()
+}
+
+// Subscriptions returns the subscribers, in the order in which they joined.
+func (c *Collection) Subscriptions() []*Subscription {
+	c.write.Lock()
+	defer c.write.Unlock()
+	return slices.Clone(c.subs)
+}
+
+func (s *Subscription) start(v *serving) {
+	ctx, cancel := context.WithCancel(v.ctx)
+	s.mu.Lock()
+	s.cancel, s.ended = cancel, make(chan struct{})
+	ended := s.ended
+	s.mu.Unlock()
+	v.wg.Go(func() {
+		defer close(ended)
+		defer cancel()
+		s.mu.Lock()
+		s.runner = goroutineID()
+		s.mu.Unlock()
+		s.run(ctx)
+	})
+}
+
+// run delivers until ctx ends. What was taken and not delivered goes back, for
+// the next run.
+func (s *Subscription) run(ctx context.Context) {
+	var reminder <-chan time.Time
+	if s.options.Resync > 0 {
+		t := time.NewTicker(s.options.Resync)
+		defer t.Stop()
+		reminder = t.C
+	}
+	for {
+		deltas := s.queue.take()
+		if deltas == nil {
+			select {
+			case <-s.queue.wake:
+			case <-reminder:
+				s.collection.remind(s)
+			case <-ctx.Done():
+				return
+			}
+			continue
+		}
+		for i, d := range deltas {
+			if ctx.Err() != nil {
+				s.queue.giveBack(deltas[i:])
+				return
+			}
+			if d.Kind == initialEnd {
+				close(s.synced)
+				continue
+			}
+			s.deliver(ctx, d)
+		}
+	}
+}
+
+// deliver calls the handler and contains its panic.
+func (s *Subscription) deliver(ctx context.Context, d Delta) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.panicked(d.Key(), p)
+		}
+	}()
+	s.handler(ctx, d)
+	s.delivered.Add(1)
+}
+
+func (s *Subscription) panicked(key string, p any) {
+	n := s.panics.Add(1)
+	if s.options.OnPanic != nil {
+		s.options.OnPanic(key, p, debug.Stack())
+		return
+	}
+	if n&(n-1) == 0 {
+		s.collection.log.line("handler panicked", "subscriber", s.options.Name, "key", key,
+			"panic", fmt.Sprint(p), "panics", n, "stack", string(debug.Stack()))
+	}
+}
+
+// remind queues a Resynced for every object, unless earlier news still waits.
+func (c *Collection) remind(s *Subscription) {
+	c.write.Lock()
+	defer c.write.Unlock()
+	if s.queue.Len() > 0 {
+		return
+	}
+	batch := make([]Delta, 0, c.table.len())
+	for r := range c.table.snapshot().all() {
+		batch = append(batch, Delta{Kind: Resynced, Old: r, New: r})
+	}
+	if len(batch) > 0 {
+		s.queue.push(batch)
+	}
+}
+
+// Synced is closed when the handler has returned from every object of the
+// initial list.
+func (s *Subscription) Synced() <-chan struct{} { return s.synced }
+
+// Stop ends the subscription and waits until the handler has returned. Called
+// from the handler itself, it does not wait: the call under way is the last.
+func (s *Subscription) Stop() {
+	ended := s.Leave()
+	s.mu.Lock()
+	self := s.runner == goroutineID()
+	s.mu.Unlock()
+	if !self {
+		<-ended
+	}
+}
+
+// Leave ends the subscription and does not wait. The result is closed when the
+// handler has returned.
+func (s *Subscription) Leave() <-chan struct{} {
+	c := s.collection
+	c.write.Lock()
+	c.subs = slices.DeleteFunc(slices.Clone(c.subs), func(o *Subscription) bool { return o == s })
+	c.write.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cancel != nil {
+		s.cancel()
+		return s.ended
+	}
+	never := make(chan struct{})
+	close(never)
+	return never
+}
+
+// SubscriptionStatus tells how a subscriber is doing.
+type SubscriptionStatus struct {
+	Name string
+	// Synced: the handler has returned from every object of the initial list.
+	Synced bool
+	// Waiting is how many deltas wait in the queue.
+	Waiting int
+	// Delivered and Merged count deltas that the handler got, and that were
+	// merged into others.
+	Delivered, Merged uint64
+	// Panics counts the handler's panics.
+	Panics uint64
+}
+
+// Status tells how the subscriber is doing.
+func (s *Subscription) Status() SubscriptionStatus {
+	st := SubscriptionStatus{
+		Name:      s.options.Name,
+		Delivered: s.delivered.Load(),
+		Panics:    s.panics.Load(),
+	}
+	select {
+	case <-s.synced:
+		st.Synced = true
+	default:
+	}
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	st.Waiting, st.Merged = s.queue.waiting, s.queue.merged
+	return st
+}

@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func testRecord(key, value string) *Record {
+	return &Record{key: key, nsLen: int32(len("ns")), values: [][]string{{value}}, raw: []byte(value)}
+}
+
+// TestTableAgainstMap makes random changes to a table and to a map, takes
+// snapshots and clones on the way, and compares all of them at the end: none may
+// see what happened after it was taken.
+func TestTableAgainstMap(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	tab, want := newTable(1), map[string]string{}
+	type moment struct {
+		snap snapshot
+		want map[string]string
+	}
+	var moments []moment
+	for i := range 20_000 {
+		key := fmt.Sprintf("ns/%d", rnd.IntN(2000))
+		switch p := rnd.IntN(100); {
+		case p < 60:
+			value := fmt.Sprint("v", rnd.IntN(7))
+			tab.put(testRecord(key, value))
+			want[key] = value
+		case p < 95:
+			tab.remove(key)
+			delete(want, key)
+		case p < 97:
+			tab = tab.clone()
+		case i%7 == 0:
+			moments = append(moments, moment{tab.snapshot(), maps.Clone(want)})
+		}
+	}
+	moments = append(moments, moment{tab.snapshot(), want})
+	for i, m := range moments {
+		got := map[string]string{}
+		for r := range m.snap.all() {
+			got[r.key] = string(r.raw)
+		}
+		if !maps.Equal(got, m.want) {
+			t.Fatalf("snapshot %d of %d differs: %d records, want %d", i, len(moments), len(got), len(m.want))
+		}
+	}
+	checkIndexes(t, tab, want)
+}
+
+func checkIndexes(t *testing.T, tab *table, want map[string]string) {
+	t.Helper()
+	found := 0
+	for value := range tab.indexes[0].sets {
+		for r := range tab.find(tab.indexes[0], value) {
+			if found++; want[r.key] != value {
+				t.Fatalf("index has %s under %s, want %s", r.key, value, want[r.key])
+			}
+		}
+	}
+	spaced := 0
+	for range tab.find(tab.spaces, "ns") {
+		spaced++
+	}
+	if found != len(want) || spaced != len(want) || tab.len() != len(want) {
+		t.Fatalf("index has %d, namespace %d, table %d, want %d", found, spaced, tab.len(), len(want))
+	}
+	var bytes int64
+	for _, v := range want {
+		bytes += int64(len(v))
+	}
+	if tab.bytes != bytes {
+		t.Fatalf("table weighs %d, want %d", tab.bytes, bytes)
+	}
+}
+
+func TestSlotSetAgainstMap(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	var set slotSet
+	want := map[slot]bool{}
+	for range 200_000 {
+		x := slot(rnd.IntN(10_000))
+		if rnd.IntN(5) < 3 {
+			set.add(x)
+			want[x] = true
+		} else {
+			set.remove(x)
+			delete(want, x)
+		}
+	}
+	got := slices.Collect(set.all())
+	if !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
+		t.Fatalf("set has %d slots, want %d, or another order", len(got), len(want))
+	}
+	if set.n != len(want) {
+		t.Fatalf("set counts %d, want %d", set.n, len(want))
+	}
+	for _, c := range set.chunks {
+		if len(c) == 0 || len(c) > chunkSize {
+			t.Fatalf("a chunk has %d slots", len(c))
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	for _, c := range []struct {
+		text   string
+		number uint64
+	}{
+		{"", 0}, {"0", 0}, {"1", 1}, {"42", 42}, {"18446744073709551615", 1<<64 - 1},
+		{"18446744073709551616", 0}, {"99999999999999999999", 0}, {"007", 0}, {"-1", 0}, {"1a", 0}, {"１", 0},
+	} {
+		v := ParseVersion(c.text)
+		if v.number != c.number {
+			t.Errorf("%q is number %d, want %d", c.text, v.number, c.number)
+		}
+		if v.String() != c.text {
+			t.Errorf("%q is written %q", c.text, v.String())
+		}
+	}
+	if !ParseVersion("9").Before(ParseVersion("10")) || ParseVersion("10").Before(ParseVersion("9")) {
+		t.Error("versions are not compared as numbers")
+	}
+	if ParseVersion("a").Before(ParseVersion("b")) || ParseVersion("1").Before(ParseVersion("b")) {
+		t.Error("versions that are no numbers are compared")
+	}
+}

@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// watchdog ends a request whose server has been silent for too long. Its context
+// is the request's.
+type watchdog struct {
+	context.Context
+	silence time.Duration
+	cancel  context.CancelCauseFunc
+	timer   *time.Timer
+}
+
+func newWatchdog(ctx context.Context, silence time.Duration) *watchdog {
+	ctx, cancel := context.WithCancelCause(ctx)
+	return &watchdog{
+		Context: ctx,
+		silence: silence,
+		cancel:  cancel,
+		timer:   time.AfterFunc(silence, func() { cancel(ErrStalled) }),
+	}
+}
+
+// alive notes that the server was heard of.
+func (w *watchdog) alive() { w.timer.Reset(w.silence) }
+
+// release ends the request, whatever became of it.
+func (w *watchdog) release() {
+	w.timer.Stop()
+	w.cancel(nil)
+}
+
+// cause prefers the silence that ended the request to the error that this led to.
+func (w *watchdog) cause(err error) error {
+	if errors.Is(context.Cause(w), ErrStalled) {
+		return ErrStalled
+	}
+	return err
+}

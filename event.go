@@ -1,0 +1,186 @@
+package kinform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kinform/kinform/engine"
+)
+
+// Kind says what happened: Added, Updated, Deleted or Resynced.
+type Kind = string
+
+// The kinds of events.
+const (
+	Added    Kind = "added"
+	Updated  Kind = "updated"
+	Deleted  Kind = "deleted"
+	Resynced Kind = "resynced" // nothing happened; SubscribeOptions.Resync
+)
+
+// Labels are an object's labels, read without decoding it. They fit
+// labels.Selector.Matches.
+type Labels = engine.Labels
+
+// Event is one change of one object. Kind, Key, Labels and ResourceVersion cost
+// nothing; New and Old decode the object, once for all subscribers.
+type Event[T any] struct {
+	Kind Kind
+	// Key is "namespace/name", or "name" for objects without a namespace.
+	Key string
+
+	delta engine.Delta
+	inf   *Informer[T]
+}
+
+// Initial tells whether the object was there when the subscriber joined.
+func (e Event[T]) Initial() bool { return e.delta.Initial }
+
+// FinalStateUnknown tells, for Deleted, that the end itself was missed: New is
+// the last state that was seen.
+func (e Event[T]) FinalStateUnknown() bool { return e.delta.FinalStateUnknown }
+
+// Namespace is that of the object, "" if it has none.
+func (e Event[T]) Namespace() string { return e.delta.New.Namespace() }
+
+// Name is that of the object.
+func (e Event[T]) Name() string { return e.delta.New.Name() }
+
+// UID is that of the object.
+func (e Event[T]) UID() string { return e.delta.New.UID() }
+
+// Labels are those of the newest state.
+func (e Event[T]) Labels() Labels { return e.delta.New.Labels() }
+
+// ResourceVersion is that of the newest state.
+func (e Event[T]) ResourceVersion() string { return e.delta.New.Version().String() }
+
+// New is the newest state; for Deleted, the last one. It is shared and must not
+// be changed. Where the object does not fit T, New does not return: the call of
+// the handler ends, the object is counted in Status as rejected, and the
+// subscriber goes on with the next event. Handlers that want to see such objects
+// ask Decode.
+func (e Event[T]) New() T { return e.mustDecode(e.delta.New) }
+
+// Old is the state before; for Added, nil. Otherwise it is as New.
+func (e Event[T]) Old() T {
+	if e.delta.Old == nil {
+		var none T
+		return none
+	}
+	return e.mustDecode(e.delta.Old)
+}
+
+// Decode returns Old and New, or a *DecodeError.
+func (e Event[T]) Decode() (before, after T, err error) {
+	if e.delta.Old != nil {
+		if before, err = e.inf.decode(e.delta.Old); err != nil {
+			return before, after, err
+		}
+	}
+	after, err = e.inf.decode(e.delta.New)
+	return before, after, err
+}
+
+// Bytes is the newest state as the server sent it, in protobuf or JSON; they
+// must not be changed.
+func (e Event[T]) Bytes() []byte { return e.delta.New.Bytes() }
+
+// undecodable leaves a handler whose object does not fit its type. Decoding has
+// reported it.
+type undecodable struct{ err error }
+
+func (e Event[T]) mustDecode(r *engine.Record) T {
+	obj, err := e.inf.decode(r)
+	if err != nil {
+		panic(undecodable{err})
+	}
+	return obj
+}
+
+// SubscribeOptions of one subscriber. The zero value works.
+type SubscribeOptions struct {
+	// Name is shown in Status and the log. Default: "subscriber-N".
+	Name string
+	// Latest merges what waits, always: of an object that changed several times
+	// before the handler got to it, one event from the state last delivered to
+	// the newest. Default: every change is delivered while at most Limit wait.
+	// Set it for handlers that care for states and not for steps.
+	Latest bool
+	// Limit is how many events may wait before they are merged per object.
+	// Default: 1024.
+	Limit int
+	// Resync reminds the handler of every object at this interval, with Kind
+	// Resynced. It asks the server nothing. Default: never.
+	Resync time.Duration
+	// OnPanic is told of a panic of the handler. Default: it is logged. Either
+	// way the subscriber goes on with the next event.
+	OnPanic func(key string, value any, stack []byte)
+}
+
+// Subscription is one subscriber of an informer.
+type Subscription struct {
+	sub  *engine.Subscription
+	core *core
+}
+
+// Subscribe has handler called for every object that is there and every change
+// after, one call at a time, in the server's order, while the informer runs. At
+// most one SubscribeOptions is used.
+func (inf *Informer[T]) Subscribe(handler func(context.Context, Event[T]), options ...SubscribeOptions) *Subscription {
+	var o SubscribeOptions
+	if len(options) > 0 {
+		o = options[0]
+	}
+	eo := engine.SubscribeOptions{Name: o.Name, Limit: o.Limit, Resync: o.Resync, OnPanic: o.OnPanic}
+	if o.Latest {
+		eo.Merge = engine.Latest
+	}
+	deliver := func(ctx context.Context, d engine.Delta) {
+		defer func() {
+			if p := recover(); p != nil {
+				if _, ok := p.(undecodable); !ok {
+					panic(p)
+				}
+			}
+		}()
+		handler(ctx, Event[T]{Kind: d.Kind.String(), Key: d.Key(), delta: d, inf: inf})
+	}
+	return &Subscription{sub: inf.core.Subscribe(deliver, eo), core: inf.core}
+}
+
+// HasSynced tells whether the handler has returned from every object of the
+// initial list.
+func (s *Subscription) HasSynced() bool {
+	select {
+	case <-s.sub.Synced():
+		return true
+	default:
+		return false
+	}
+}
+
+// WaitSynced waits until the handler has returned from every object of the
+// initial list. The error says what keeps it.
+func (s *Subscription) WaitSynced(ctx context.Context) error {
+	select {
+	case <-s.sub.Synced():
+		return nil
+	case <-ctx.Done():
+	}
+	if err := s.core.WaitSynced(ctx); err != nil {
+		return err
+	}
+	if s.HasSynced() {
+		return nil
+	}
+	st := s.sub.Status()
+	return errors.Join(fmt.Errorf("%s: %s has not handled the initial list: %d events wait, %d are done",
+		s.core.query, st.Name, st.Waiting, st.Delivered), context.Cause(ctx))
+}
+
+// Stop ends the subscription and waits until the handler has returned. It may be
+// called from the handler itself; it then does not wait.
+func (s *Subscription) Stop() { s.sub.Stop() }

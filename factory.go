@@ -1,0 +1,155 @@
+package kinform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/kinform/kinform/kube"
+)
+
+// Factory shares informers: all that ask for the same objects, in whatever type,
+// get views of one watch and one store.
+type Factory struct {
+	client   rest.Interface
+	defaults Options
+
+	mu      sync.Mutex
+	cores   []*sharedCore
+	running sync.WaitGroup
+	stop    context.CancelFunc
+	ctx     context.Context // nil until Start
+	closed  bool
+}
+
+type sharedCore struct {
+	*core
+	selection string
+	started   bool
+}
+
+// ErrShutDown says that a factory has been shut down.
+var ErrShutDown = errors.New("the factory has been shut down")
+
+// NewFactory returns a factory for the server of cfg. Defaults are used wherever
+// For is given no options.
+func NewFactory(cfg *rest.Config, defaults Options) (*Factory, error) {
+	client, err := kube.NewClient(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("kinform: %w", err)
+	}
+	return &Factory{client: client, defaults: defaults}, nil
+}
+
+// For returns the factory's informer of T, and makes it if it is the first to be
+// asked for. At most one Options is used; it replaces the factory's defaults. An
+// informer that is asked for after Start runs at the next Start.
+func For[T any](f *Factory, options ...Options) (*Informer[T], error) {
+	o := f.defaults
+	if len(options) > 0 {
+		o = options[0]
+	}
+	t, err := structOf[T]()
+	if err != nil {
+		return nil, err
+	}
+	c, err := f.coreFor(t, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Informer[T]{core: c, view: c.views.of(t)}, nil
+}
+
+func (f *Factory) coreFor(t reflect.Type, o Options) (*core, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	resource, err := resourceOf(t, o.Resource)
+	if err != nil {
+		return nil, fmt.Errorf("kinform: %w", err)
+	}
+	namespaces := slices.Sorted(slices.Values(o.Namespaces))
+	selection := strings.Join(append(namespaces, resource.String(), o.LabelSelector, o.FieldSelector,
+		fmt.Sprint(o.DropManagedFields)), "\n")
+	for _, s := range f.cores {
+		if s.selection == selection && s.canShow(t) {
+			return s.core, nil
+		}
+	}
+	c, err := newCore(f.client, t, o)
+	if err != nil {
+		return nil, err
+	}
+	f.cores = append(f.cores, &sharedCore{core: c, selection: selection})
+	return c, nil
+}
+
+// Start runs every informer that does not run yet, until ctx ends or Shutdown. It
+// does not wait. It may be called again after more informers were asked for; the
+// first context counts.
+//
+// Possible errors: ErrShutDown.
+func (f *Factory) Start(ctx context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return ErrShutDown
+	}
+	if f.ctx == nil {
+		f.ctx, f.stop = context.WithCancel(ctx)
+	}
+	for _, s := range f.cores {
+		if s.started {
+			continue
+		}
+		s.started = true
+		f.running.Go(func() { _ = s.Run(f.ctx) }) // it was not running
+	}
+	return nil
+}
+
+// WaitSynced waits for every informer that was started. Those that have not
+// synced when ctx ends are in the error, each with its cause.
+func (f *Factory) WaitSynced(ctx context.Context) error {
+	f.mu.Lock()
+	var started []*core
+	for _, s := range f.cores {
+		if s.started {
+			started = append(started, s.core)
+		}
+	}
+	f.mu.Unlock()
+	var all []error
+	for _, c := range started {
+		all = append(all, c.WaitSynced(ctx))
+	}
+	return errors.Join(all...)
+}
+
+// Status tells how each informer is doing.
+func (f *Factory) Status() []Status {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []Status
+	for _, s := range f.cores {
+		all = append(all, s.status())
+	}
+	return all
+}
+
+// Shutdown stops every informer and waits until all have stopped. A factory that
+// was shut down cannot be started again.
+func (f *Factory) Shutdown() {
+	f.mu.Lock()
+	f.closed = true
+	if f.stop != nil {
+		f.stop()
+	}
+	f.mu.Unlock()
+	f.running.Wait()
+}

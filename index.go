@@ -1,0 +1,71 @@
+package kinform
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/kinform/kinform/engine"
+)
+
+// Index finds objects by values that a function took from them.
+type Index[T any] struct {
+	inf  *Informer[T]
+	name string
+}
+
+// AddIndex adds an index to an informer, whether it runs or not. The function is
+// called once for each state of each object; it must not call the informer. An
+// object for which it panics is rejected: counted in Status, its last good state
+// kept.
+//
+// AddIndex panics if the informer has an index of that name: two functions under
+// one name is a mistake in the program. TryAddIndex returns an error instead.
+func AddIndex[T any](inf *Informer[T], name string, values func(T) []string) Index[T] {
+	ix, err := TryAddIndex(inf, name, values)
+	if err != nil {
+		panic(err)
+	}
+	return ix
+}
+
+// TryAddIndex is AddIndex for names that are not the program's own.
+//
+// Possible errors: ErrIndexExists.
+func TryAddIndex[T any](inf *Informer[T], name string, values func(T) []string) (Index[T], error) {
+	err := inf.core.AddIndex(engine.Indexer{Name: name, Values: func(r *engine.Record) ([]string, error) {
+		obj, err := inf.decode(r)
+		if err != nil {
+			return nil, err
+		}
+		return values(obj), nil
+	}})
+	if err != nil {
+		return Index[T]{}, fmt.Errorf("kinform: %s: %w", inf.core.query, err)
+	}
+	return Index[T]{inf: inf, name: name}, nil
+}
+
+// Get yields the objects that have a value, as of the moment of the call.
+func (ix Index[T]) Get(value string) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for r := range ix.inf.core.ByIndex(ix.name, value) {
+			if obj, err := ix.inf.decode(r); err == nil && !yield(obj) {
+				return
+			}
+		}
+	}
+}
+
+// Keys yields the keys of the objects that have a value. Nothing is decoded.
+func (ix Index[T]) Keys(value string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for r := range ix.inf.core.ByIndex(ix.name, value) {
+			if !yield(r.Key()) {
+				return
+			}
+		}
+	}
+}
+
+// Values returns every value that some object has, in no order.
+func (ix Index[T]) Values() []string { return ix.inf.core.IndexValues(ix.name) }

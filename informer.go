@@ -1,0 +1,155 @@
+package kinform
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/kube"
+)
+
+// Informer keeps a copy of one resource of an API server, up to date while Run
+// runs, and tells subscribers what changes. T is how its objects are read: a
+// pointer to a type of k8s.io/api, to a struct of your own with JSON tags, to
+// unstructured.Unstructured, or to metav1.PartialObjectMetadata.
+//
+// All methods may be called by many goroutines, before, while and after it runs.
+type Informer[T any] struct {
+	core *core
+	view *engine.View
+}
+
+// New returns an informer for the server of cfg. It asks the server nothing yet;
+// Run does.
+func New[T any](cfg *rest.Config, o Options) (*Informer[T], error) {
+	client, err := kube.NewClient(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("kinform: %w", err)
+	}
+	t, err := structOf[T]()
+	if err != nil {
+		return nil, err
+	}
+	c, err := newCore(client, t, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Informer[T]{core: c, view: c.views.of(t)}, nil
+}
+
+// View returns another way of reading an informer's objects: the same watch, the
+// same store, the same Run. An informer of metadata has nothing else to show.
+func View[U, T any](inf *Informer[T]) (*Informer[U], error) {
+	t, err := structOf[U]()
+	if err != nil {
+		return nil, err
+	}
+	if !inf.core.canShow(t) {
+		return nil, fmt.Errorf("kinform: %s holds what %s cannot be made of", inf.core.query, t)
+	}
+	return &Informer[U]{core: inf.core, view: inf.core.views.of(t)}, nil
+}
+
+// structOf returns the struct that T points to.
+func structOf[T any]() (reflect.Type, error) {
+	t := reflect.TypeFor[T]()
+	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+		return nil, fmt.Errorf("kinform: %s is no pointer to a struct, such as *corev1.Pod", t)
+	}
+	return t.Elem(), nil
+}
+
+// core is what all views of one resource share.
+type core struct {
+	*engine.Informer
+	query kube.Query
+	views views
+}
+
+func newCore(client rest.Interface, t reflect.Type, o Options) (*core, error) {
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("kinform: %w", err)
+	}
+	resource, err := resourceOf(t, o.Resource)
+	if err != nil {
+		return nil, fmt.Errorf("kinform: %w", err)
+	}
+	c := &core{query: kube.Query{
+		Resource:      resource,
+		LabelSelector: o.LabelSelector,
+		FieldSelector: o.FieldSelector,
+		MetadataOnly:  t == metadataType,
+		Protobuf:      !o.JSON && speaksProtobuf(t),
+		Limits:        o.limits(),
+	}}
+	c.views.kind = c.kind(t)
+	c.Informer = engine.NewInformer(engine.Options{Residency: o.Residency, Log: o.log()}, o.reflector(), c.sources(client, o.Namespaces))
+	return c, nil
+}
+
+func (c *core) sources(client rest.Interface, namespaces []string) map[string]engine.Source {
+	if len(namespaces) == 0 {
+		namespaces = []string{""}
+	}
+	sources := map[string]engine.Source{}
+	for _, ns := range namespaces {
+		q := c.query
+		q.Namespace = ns
+		sources[ns] = kube.NewSource(client, q)
+	}
+	return sources
+}
+
+// kind returns what tells the kind of the objects: their Go type, or else the
+// server.
+func (c *core) kind(t reflect.Type) func() schema.GroupVersionKind {
+	if gvk, ok := kindOf(t); ok {
+		return func() schema.GroupVersionKind { return gvk }
+	}
+	return func() schema.GroupVersionKind {
+		k := c.Kinds()
+		return schema.FromAPIVersionAndKind(k.APIVersion, k.Kind)
+	}
+}
+
+// canShow tells whether objects of a type can be made of what is stored.
+func (c *core) canShow(t reflect.Type) bool {
+	switch {
+	case t == metadataType:
+		return true
+	case c.query.MetadataOnly:
+		return false
+	case !c.query.Protobuf || t == unstructuredType:
+		return true
+	}
+	return speaksProtobuf(t)
+}
+
+// Run lists, watches and calls the handlers until ctx ends. It returns when all
+// its goroutines have. It can be run again, and goes on where it was.
+//
+// Possible errors: ErrRunning.
+func (inf *Informer[T]) Run(ctx context.Context) error { return inf.core.Run(ctx) }
+
+// HasSynced tells whether the first list is in the store.
+func (inf *Informer[T]) HasSynced() bool { return inf.core.HasSynced() }
+
+// WaitSynced waits until the first list is in the store. When ctx ends before,
+// the error is a *SyncError, which says what keeps it: forbidden, no such
+// resource, refused, …
+func (inf *Informer[T]) WaitSynced(ctx context.Context) error { return inf.core.WaitSynced(ctx) }
+
+// decode returns a record's object. The view makes objects of type T and nothing
+// else.
+func (inf *Informer[T]) decode(r *engine.Record) (T, error) {
+	obj, err := inf.core.Decode(r, inf.view)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return obj.(T), nil
+}

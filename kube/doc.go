@@ -1,0 +1,8 @@
+// Package kube makes engine.Sources of API servers: over client-go's REST client,
+// as bytes (NewSource), or over anybody's ListerWatcher, as objects
+// (NewObjectSource). Authentication, TLS, proxies, rate limits and the user agent
+// stay client-go's.
+//
+// What may live here: how to ask a server. What may not: what to do with the
+// answer (package engine), and how to read its bytes (package wire).
+package kube

@@ -1,0 +1,228 @@
+package kube
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/wire"
+)
+
+// Query says what is listed and watched.
+type Query struct {
+	Resource schema.GroupVersionResource
+	// Namespace narrows to one namespace; "" is all of them, and what a
+	// cluster-scoped resource needs.
+	Namespace     string
+	LabelSelector string
+	FieldSelector string
+	// MetadataOnly asks the server to send the objects' metadata and no more.
+	MetadataOnly bool
+	// Protobuf offers protobuf to the server. A server that does not have it for
+	// the resource answers in JSON.
+	Protobuf bool
+	// Limits on what the server may send.
+	Limits wire.Limits
+}
+
+// String names the query, for messages.
+func (q Query) String() string {
+	var b strings.Builder
+	b.WriteString(q.Resource.Resource)
+	if q.Resource.Group != "" {
+		b.WriteString("." + q.Resource.Group)
+	}
+	if q.Namespace != "" {
+		b.WriteString(" in namespace " + q.Namespace)
+	}
+	if q.LabelSelector != "" {
+		b.WriteString(" with labels " + q.LabelSelector)
+	}
+	if q.FieldSelector != "" {
+		b.WriteString(" with fields " + q.FieldSelector)
+	}
+	return b.String()
+}
+
+// source asks an API server over client-go's REST client.
+type source struct {
+	Query
+	client rest.Interface
+}
+
+// NewSource returns a source of bytes.
+func NewSource(client rest.Interface, q Query) engine.Source {
+	return &source{Query: q, client: client}
+}
+
+// request returns a GET of the whole collection.
+func (s *source) request(kind string) *rest.Request {
+	path := []string{"/apis", s.Resource.Group, s.Resource.Version}
+	if s.Resource.Group == "" {
+		path = []string{"/api", s.Resource.Version}
+	}
+	if s.Namespace != "" {
+		path = append(path, "namespaces", s.Namespace)
+	}
+	// Retries are the reflector's business, which shows them in the status.
+	r := s.client.Get().AbsPath(append(path, s.Resource.Resource)...).
+		SetHeader("Accept", s.accept(kind)).MaxRetries(0)
+	if s.LabelSelector != "" {
+		r.Param("labelSelector", s.LabelSelector)
+	}
+	if s.FieldSelector != "" {
+		r.Param("fieldSelector", s.FieldSelector)
+	}
+	return r
+}
+
+// accept lists the encodings to choose from, best first. Kind is what the server
+// is asked to turn objects into where only metadata is wanted.
+func (s *source) accept(kind string) string {
+	types := []string{"application/json"}
+	if s.Protobuf {
+		types = []string{"application/vnd.kubernetes.protobuf", "application/json"}
+	}
+	if s.MetadataOnly {
+		for i := range types {
+			types[i] += ";as=" + kind + ";g=meta.k8s.io;v=v1"
+		}
+	}
+	return strings.Join(types, ",")
+}
+
+// List starts a LIST request.
+func (s *source) List(ctx context.Context, o engine.ListOptions) (engine.ListStream, error) {
+	l := &listStream{source: s, ctx: ctx, options: o}
+	if err := l.open(""); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// listStream reads a list, page after page if there are pages.
+type listStream struct {
+	source   *source
+	ctx      context.Context
+	options  engine.ListOptions
+	body     io.ReadCloser
+	reader   *wire.ListReader
+	received int64 // by the pages before the present one
+}
+
+func (l *listStream) open(next string) error {
+	r := l.source.request("PartialObjectMetadataList")
+	if l.options.Limit > 0 {
+		r.Param("limit", strconv.FormatInt(l.options.Limit, 10))
+	}
+	switch v := l.options.ResourceVersion; {
+	case next != "":
+		r.Param("continue", next)
+	case v == "0":
+		r.Param("resourceVersion", v)
+	case v != "":
+		r.Param("resourceVersion", v).Param("resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan))
+	}
+	body, err := r.Stream(l.ctx)
+	if err != nil {
+		return fmt.Errorf("list %s: %w", l.source, err)
+	}
+	l.body, l.reader = body, wire.NewListReader(body, l.source.Limits)
+	return nil
+}
+
+func (l *listStream) Next() (engine.Item, error) {
+	for {
+		raw, err := l.reader.Next()
+		if err == nil {
+			return engine.Item{Format: l.reader.Format(), Bytes: raw}, nil
+		}
+		if err != io.EOF {
+			return engine.Item{}, fmt.Errorf("list %s: %w", l.source, err)
+		}
+		next := l.reader.Meta().Continue
+		if next == "" || l.options.Probe {
+			return engine.Item{}, io.EOF
+		}
+		l.received += l.reader.Offset()
+		l.body.Close()
+		if err := l.open(next); err != nil {
+			return engine.Item{}, err
+		}
+	}
+}
+
+func (l *listStream) Meta() wire.ListMeta { return l.reader.Meta() }
+func (l *listStream) Received() int64     { return l.received + l.reader.Offset() }
+func (l *listStream) Close() error        { return l.body.Close() }
+
+// Watch starts a WATCH request.
+func (s *source) Watch(ctx context.Context, o engine.WatchOptions) (engine.WatchStream, error) {
+	r := s.request("PartialObjectMetadata").Param("watch", "true").Param("allowWatchBookmarks", "true")
+	if o.ResourceVersion != "" {
+		r.Param("resourceVersion", o.ResourceVersion)
+	}
+	if o.Timeout > 0 {
+		r.Param("timeoutSeconds", strconv.FormatInt(int64(o.Timeout.Seconds()), 10))
+	}
+	if o.InitialEvents {
+		r.Param("sendInitialEvents", "true").Param("resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan))
+	}
+	body, err := r.Stream(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("watch %s: %w", s, err)
+	}
+	return &watchStream{source: s, body: body, reader: wire.NewWatchReader(body, s.Limits)}, nil
+}
+
+type watchStream struct {
+	source *source
+	body   io.ReadCloser
+	reader *wire.WatchReader
+}
+
+func (w *watchStream) Next() (engine.Event, error) {
+	ev, err := w.reader.Next()
+	switch {
+	case err == io.EOF:
+		return engine.Event{}, io.EOF
+	case err == nil && ev.Type == wire.Error:
+		err = statusError(ev)
+		fallthrough
+	case err != nil:
+		return engine.Event{}, fmt.Errorf("watch %s: %w", w.source, err)
+	}
+	return engine.Event{
+		Type:       ev.Type,
+		Item:       engine.Item{Format: ev.Format, Bytes: ev.Object},
+		InitialEnd: ev.Type == wire.Bookmark && bytes.Contains(ev.Object, []byte(metav1.InitialEventsAnnotationKey)),
+	}, nil
+}
+
+func (w *watchStream) Buffered() bool { return w.reader.Buffered() }
+func (w *watchStream) Close() error   { return w.body.Close() }
+
+// statusError makes an error of the status that an ERROR event carries.
+func statusError(ev wire.Event) error {
+	var status metav1.Status
+	var err error
+	if ev.Format == wire.Protobuf {
+		err = status.Unmarshal(ev.Object)
+	} else {
+		err = json.Unmarshal(ev.Object, &status)
+	}
+	if err != nil {
+		return fmt.Errorf("an error event that cannot be read: %w", err)
+	}
+	return &apierrors.StatusError{ErrStatus: status}
+}

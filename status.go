@@ -1,0 +1,107 @@
+package kinform
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kinform/kinform/engine"
+)
+
+// State is what an informer is doing.
+type State = engine.State
+
+// The states of an informer.
+const (
+	Idle     = engine.Idle     // Run was not called
+	Listing  = engine.Listing  // reading the whole set
+	Watching = engine.Watching // in touch with the server
+	Waiting  = engine.Waiting  // something failed; it will be tried again
+	Stopped  = engine.Stopped  // Run has returned
+)
+
+// SourceStatus tells how one list and watch is doing: an informer has one, or
+// one per namespace.
+type SourceStatus = engine.Status
+
+// SubscriptionStatus tells how one subscriber is doing.
+type SubscriptionStatus = engine.SubscriptionStatus
+
+// Status tells how an informer is doing.
+type Status struct {
+	// Resource is what is listed and watched.
+	Resource string
+	// Synced: the first list is in the store.
+	Synced bool
+	// Objects and Bytes are what the store holds.
+	Objects int
+	Bytes   int64
+	// Rejected counts objects that could not be read, and LastRejected says why
+	// the last one could not.
+	Rejected     uint64
+	LastRejected error
+	// Sources has the state, the cause of a failure, versions and times.
+	Sources []SourceStatus
+	// Subscribers, in the order in which they joined.
+	Subscribers []SubscriptionStatus
+}
+
+// Status tells how the informer is doing, as of now.
+func (inf *Informer[T]) Status() Status { return inf.core.status() }
+
+func (c *core) status() Status {
+	s := Status{
+		Resource: c.query.String(),
+		Synced:   c.HasSynced(),
+		Objects:  c.Len(),
+		Bytes:    c.Weight(),
+		Sources:  c.Informer.Status(),
+	}
+	s.Rejected, s.LastRejected = c.Rejected()
+	for _, sub := range c.Subscriptions() {
+		s.Subscribers = append(s.Subscribers, sub.Status())
+	}
+	return s
+}
+
+// State is that of the source that is worst off.
+func (s Status) State() State { return s.worst().State }
+
+// Cause is why it fails, nil while it does not.
+func (s Status) Cause() error { return s.worst().Cause }
+
+// Staleness is how long ago the server was last heard of: the store is at most
+// that old while the state is Watching.
+func (s Status) Staleness() time.Duration {
+	last := s.worst().LastContact
+	for _, src := range s.Sources {
+		if src.LastContact.Before(last) {
+			last = src.LastContact
+		}
+	}
+	return time.Since(last)
+}
+
+func (s Status) worst() SourceStatus {
+	var worst SourceStatus
+	for i, src := range s.Sources {
+		if i == 0 || worst.Cause == nil && (src.Cause != nil || src.State != Watching) {
+			worst = src
+		}
+	}
+	return worst
+}
+
+// String is one line for people.
+func (s Status) String() string {
+	var b strings.Builder
+	w := s.worst()
+	fmt.Fprintf(&b, "%s: %s, %d objects, %d bytes, version %s", s.Resource, w.State, s.Objects, s.Bytes, w.Version)
+	if w.Cause != nil {
+		fmt.Fprintf(&b, ", %d failures (%s): %v", w.Attempts, w.Reason, w.Cause)
+	}
+	if s.Rejected > 0 {
+		fmt.Fprintf(&b, ", %d objects rejected, the last one: %v", s.Rejected, s.LastRejected)
+	}
+	return b.String()
+}

@@ -84,9 +84,8 @@ func (e Event[T]) Decode() (before, after T, err error) {
 	return before, after, err
 }
 
-// Bytes is the newest state as the server sent it, in protobuf or JSON; they
-// must not be changed.
-func (e Event[T]) Bytes() []byte { return e.delta.New.Bytes() }
+// Bytes is the newest state as the server sent it, in protobuf or JSON: a copy.
+func (e Event[T]) Bytes() []byte { return e.delta.New.AppendBytes(nil) }
 
 // undecodable leaves a handler whose object does not fit its type. Decoding has
 // reported it.

@@ -33,9 +33,11 @@ type Status struct {
 	Resource string
 	// Synced: the first list is in the store.
 	Synced bool
-	// Objects and Bytes are what the store holds.
+	// Objects is how many the store holds, Bytes what the server sent of them,
+	// Packed what they take.
 	Objects int
 	Bytes   int64
+	Packed  int64
 	// Rejected counts objects that could not be read, and LastRejected says why
 	// the last one could not.
 	Rejected     uint64
@@ -54,9 +56,9 @@ func (c *core) status() Status {
 		Resource: c.query.String(),
 		Synced:   c.HasSynced(),
 		Objects:  c.Len(),
-		Bytes:    c.Weight(),
 		Sources:  c.Informer.Status(),
 	}
+	s.Bytes, s.Packed = c.Weight()
 	s.Rejected, s.LastRejected = c.Rejected()
 	for _, sub := range c.Subscriptions() {
 		s.Subscribers = append(s.Subscribers, sub.Status())
@@ -96,7 +98,7 @@ func (s Status) worst() SourceStatus {
 func (s Status) String() string {
 	var b strings.Builder
 	w := s.worst()
-	fmt.Fprintf(&b, "%s: %s, %d objects, %d bytes, version %s", s.Resource, w.State, s.Objects, s.Bytes, w.Version)
+	fmt.Fprintf(&b, "%s: %s, %d objects, %d bytes in %d, version %s", s.Resource, w.State, s.Objects, s.Bytes, s.Packed, w.Version)
 	if w.Cause != nil {
 		fmt.Fprintf(&b, ", %d failures (%s): %v", w.Attempts, w.Reason, w.Cause)
 	}

@@ -75,13 +75,27 @@ func (v *views) nativeType() reflect.Type {
 
 func (v *views) typed(r *engine.Record, t reflect.Type) (any, error) {
 	obj := reflect.New(t).Interface()
-	if err := decodeInto(obj, r.Format(), r.Bytes()); err != nil {
+	err := withBytes(r, func(raw []byte) error { return decodeInto(obj, r.Format(), raw) })
+	if err != nil {
 		return nil, err
 	}
 	if o, ok := obj.(runtime.Object); ok {
 		o.GetObjectKind().SetGroupVersionKind(v.kind())
 	}
 	return obj, nil
+}
+
+var unpackBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// withBytes has a record's bytes read from memory that is used again. Decoders
+// copy what they keep.
+func withBytes(r *engine.Record, read func([]byte) error) error {
+	buf := unpackBuffers.Get().(*[]byte)
+	*buf = r.AppendBytes((*buf)[:0])
+	if cap(*buf) <= 1<<20 { // a rare large object does not stay
+		defer unpackBuffers.Put(buf)
+	}
+	return read(*buf)
 }
 
 func decodeInto(obj any, f wire.Format, raw []byte) error {
@@ -96,12 +110,15 @@ func decodeInto(obj any, f wire.Format, raw []byte) error {
 }
 
 func (v *views) metadata(r *engine.Record) (any, error) {
-	raw, err := wire.Metadata(r.Format(), r.Bytes())
-	if err != nil {
-		return nil, err
-	}
 	obj := &metav1.PartialObjectMetadata{}
-	if err := decodeInto(&obj.ObjectMeta, r.Format(), raw); err != nil {
+	err := withBytes(r, func(raw []byte) error {
+		part, err := wire.Metadata(r.Format(), raw)
+		if err != nil {
+			return err
+		}
+		return decodeInto(&obj.ObjectMeta, r.Format(), part)
+	})
+	if err != nil {
 		return nil, err
 	}
 	obj.SetGroupVersionKind(v.kind())
@@ -113,7 +130,10 @@ var errNoNative = errors.New("the objects are held as protobuf, and no typed vie
 func (v *views) unstructured(r *engine.Record) (any, error) {
 	obj := &unstructured.Unstructured{}
 	if r.Format() == wire.JSON {
-		if err := kjson.UnmarshalCaseSensitivePreserveInts(r.Bytes(), &obj.Object); err != nil {
+		err := withBytes(r, func(raw []byte) error {
+			return kjson.UnmarshalCaseSensitivePreserveInts(raw, &obj.Object)
+		})
+		if err != nil {
 			return nil, err
 		}
 	} else {

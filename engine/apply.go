@@ -183,7 +183,8 @@ func (c *Collection) step(t *table, changes []Change, rep *replacement) []Delta 
 		case held == nil:
 			t.put(ch.Record)
 			deltas = append(deltas, Delta{Kind: Added, New: ch.Record, Initial: rep != nil && rep.initial})
-		case ch.Record.version.Before(held.version) && (rep == nil || !rep.newEpoch), held.sameState(ch.Record) && !ch.Gone:
+		case ch.Record.version.Before(held.version) && (rep == nil || !rep.newEpoch),
+			rep == nil && !ch.Gone && held.sameState(ch.Record):
 			c.stale.Add(1)
 		case ch.Gone:
 			t.remove(held.key)

@@ -149,11 +149,12 @@ func (c *Collection) Len() int {
 	return c.table.len()
 }
 
-// Weight is what the records' bytes weigh together.
-func (c *Collection) Weight() int64 {
+// Weight is what the records' bytes weigh together: as the server sent them, and
+// as they are held.
+func (c *Collection) Weight() (sent, packed int64) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.table.bytes
+	return c.table.bytes, c.table.packed
 }
 
 // All yields every record as of the moment of the call: no later change shows,

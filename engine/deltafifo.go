@@ -17,13 +17,14 @@ const (
 // per key when there are more than the limit. It is what makes a slow
 // subscriber cost what the live objects cost and not what happened meanwhile.
 //
-// Batches are shared by all queues; only merging makes a copy.
+// Batches are shared by all queues; only merging makes a copy. A queue of Latest
+// merges each delta as it comes, and has no batches.
 type DeltaFIFO struct {
-	merge Merge
 	limit int
 	wake  chan struct{} // holds one token while there may be something to take
 
 	mu      sync.Mutex
+	latest  *merger // nil for Every
 	batches [][]Delta
 	waiting int
 	mergeAt int // merge when more than this many wait
@@ -40,16 +41,28 @@ func newDeltaFIFO(m Merge, limit int) *DeltaFIFO {
 	if limit <= 0 {
 		limit = defaultLimit
 	}
-	return &DeltaFIFO{merge: m, limit: limit, mergeAt: limit, wake: make(chan struct{}, 1)}
+	q := &DeltaFIFO{limit: limit, mergeAt: limit, wake: make(chan struct{}, 1)}
+	if m == Latest {
+		q.latest = newMerger(0)
+	}
+	return q
 }
 
 // push appends a batch, which is not changed afterwards by anybody.
 func (q *DeltaFIFO) push(batch []Delta) {
 	q.mu.Lock()
-	q.batches = append(q.batches, batch)
-	q.waiting += len(batch)
-	if q.waiting > q.mergeAt {
-		q.mergeLocked()
+	if q.latest != nil {
+		for _, d := range batch {
+			q.latest.add(d)
+		}
+		q.merged += uint64(q.waiting + len(batch) - q.latest.waiting)
+		q.waiting = q.latest.waiting
+	} else {
+		q.batches = append(q.batches, batch)
+		q.waiting += len(batch)
+		if q.waiting > q.mergeAt {
+			q.mergeLocked()
+		}
 	}
 	q.mu.Unlock()
 	select {
@@ -62,8 +75,11 @@ func (q *DeltaFIFO) push(batch []Delta) {
 func (q *DeltaFIFO) take() []Delta {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.merge == Latest && len(q.batches) > 1 {
-		q.mergeLocked() // of which nothing may remain
+	if q.latest != nil {
+		// One at a time: what is taken is out of the reach of merging.
+		taken := q.latest.pop()
+		q.waiting -= len(taken)
+		return taken
 	}
 	if len(q.batches) == 0 {
 		return nil
@@ -87,8 +103,17 @@ func (q *DeltaFIFO) giveBack(rest []Delta) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.batches = append([][]Delta{rest}, q.batches...)
 	q.waiting += len(rest)
+	if q.latest == nil {
+		q.batches = append([][]Delta{rest}, q.batches...)
+		return
+	}
+	later := q.latest
+	q.latest = newMerger(later.waiting + len(rest))
+	for _, d := range append(rest, later.all()...) {
+		q.latest.add(d)
+	}
+	q.waiting = q.latest.waiting
 }
 
 // Len is the number of deltas that wait.
@@ -101,75 +126,17 @@ func (q *DeltaFIFO) Len() int {
 // mergeLocked merges all that waits into one batch. It runs again only when the
 // queue has doubled, so that a push costs the same on average.
 func (q *DeltaFIFO) mergeLocked() {
-	m := merger{last: make(map[string]int, q.waiting/2), out: make([]Delta, 0, q.waiting)}
+	m := newMerger(q.waiting)
 	for _, b := range q.batches {
 		for _, d := range b {
 			m.add(d)
 		}
 	}
-	out := m.result()
+	out := m.all()
 	q.merged += uint64(q.waiting - len(out))
-	q.batches, q.waiting = q.batches[:0:0], len(out)
+	q.batches, q.waiting = nil, len(out)
 	if len(out) > 0 {
 		q.batches = append(q.batches, out)
 	}
 	q.mergeAt = max(q.limit, 2*len(out))
-}
-
-// merger keeps, per key, what leads from the state last delivered to the newest:
-// one delta, or a Deleted followed by an Added.
-type merger struct {
-	out  []Delta
-	last map[string]int // key → where its latest delta stands in out
-}
-
-// dropped marks a delta that result leaves out.
-const dropped Kind = 0
-
-func (m *merger) add(d Delta) {
-	if d.Kind == initialEnd {
-		m.out = append(m.out, d)
-		return
-	}
-	key := d.Key()
-	i, ok := m.last[key]
-	if !ok {
-		m.append(key, d)
-		return
-	}
-	was := &m.out[i]
-	switch {
-	case d.Kind == Resynced:
-		// Whatever waits is news enough.
-	case was.Kind == Resynced:
-		was.Kind = dropped
-		m.append(key, d)
-	case was.Kind == Added && d.Kind == Updated, was.Kind == Updated && d.Kind == Updated:
-		was.New = d.New
-	case was.Kind == Added && d.Kind == Deleted:
-		// Never heard of, or heard of its end: nothing to tell.
-		was.Kind = dropped
-		delete(m.last, key)
-	case was.Kind == Updated && d.Kind == Deleted:
-		d.Old = was.Old
-		*was = d
-	case was.Kind == Deleted && d.Kind == Added:
-		m.append(key, d)
-	}
-}
-
-func (m *merger) append(key string, d Delta) {
-	m.last[key] = len(m.out)
-	m.out = append(m.out, d)
-}
-
-func (m *merger) result() []Delta {
-	kept := m.out[:0]
-	for _, d := range m.out {
-		if d.Kind != dropped {
-			kept = append(kept, d)
-		}
-	}
-	clear(m.out[len(kept):])
-	return kept
 }

@@ -46,6 +46,7 @@ func tell(deltas []Delta) string {
 
 func TestMerge(t *testing.T) {
 	for _, c := range []struct{ letters, want string }{
+		{"", ""},
 		{"A", "added -→1"},
 		{"AU", "added -→2"},
 		{"AUU", "added -→3"},
@@ -84,7 +85,15 @@ func merged(deltas []Delta) []Delta {
 	for i := range deltas {
 		q.push(deltas[i : i+1])
 	}
-	return q.take()
+	return takeAll(q)
+}
+
+func takeAll(q *DeltaFIFO) []Delta {
+	var all []Delta
+	for some := q.take(); some != nil; some = q.take() {
+		all = append(all, some...)
+	}
+	return all
 }
 
 func TestQueueDeliversEverythingUpToItsLimit(t *testing.T) {
@@ -131,10 +140,34 @@ func TestInitialEndKeepsItsPlace(t *testing.T) {
 	q.push([]Delta{{Kind: Added, New: &Record{key: "a"}}, {Kind: initialEnd}})
 	q.push([]Delta{{Kind: Added, New: &Record{key: "b"}}})
 	var kinds []Kind
-	for _, d := range q.take() {
+	for _, d := range takeAll(q) {
 		kinds = append(kinds, d.Kind)
 	}
 	if want := []Kind{Added, initialEnd, Added}; !slices.Equal(kinds, want) {
 		t.Errorf("took %v, want %v", kinds, want)
+	}
+}
+
+// TestLatestMergesUntilItIsTaken: what waits behind the delta that was taken is
+// merged with what comes, whatever batches it came in.
+func TestLatestMergesUntilItIsTaken(t *testing.T) {
+	q := newDeltaFIFO(Latest, 0)
+	all := script("AUUUUU")
+	q.push(all[:1])
+	q.push(all[1:4])
+	if got := tell(q.take()); got != "added -→4" {
+		t.Errorf("took %q first", got)
+	}
+	q.push(all[4:])
+	if got := tell(q.take()); got != "updated 4→6" {
+		t.Errorf("took %q after that", got)
+	}
+	if q.Len() != 0 || q.take() != nil {
+		t.Errorf("%d wait after all were taken", q.Len())
+	}
+	q.giveBack(script("AU")[1:])
+	q.push(script("AUU")[2:])
+	if got := tell(takeAll(q)); got != "updated 1→3" {
+		t.Errorf("took %q after giving back", got)
 	}
 }

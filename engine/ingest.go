@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -15,11 +16,13 @@ type ingester struct {
 	collection        *Collection
 	dropManagedFields bool
 	transform         func(any) (any, error)
+	distrust          bool // versions may have been given twice
 
 	meta    wire.Meta
 	key     []byte
 	held    *Record // the stored record of key, nil if there is none
-	packer  labelPacker
+	labels  labelPacker
+	packer  packer
 	scratch []byte
 }
 
@@ -51,9 +54,6 @@ func (in *ingester) record(it Item) (*Record, error) {
 	}
 	held := in.lookup(m.Namespace, m.Name)
 	version := ParseVersion(m.ResourceVersion)
-	if held != nil && !version.IsZero() && held.version == version && held.uid == string(m.UID) {
-		return held, nil
-	}
 	raw := it.Bytes
 	if in.dropManagedFields {
 		var err error
@@ -62,15 +62,29 @@ func (in *ingester) record(it Item) (*Record, error) {
 		}
 		raw = in.scratch
 	}
+	if in.isHeld(version, raw) {
+		return held, nil
+	}
 	r := &Record{
 		nsLen:    int32(len(m.Namespace)),
 		format:   it.Format,
 		deleting: m.Deleting,
 		version:  version,
-		raw:      append(make([]byte, 0, len(raw)), raw...),
 	}
+	in.packer.pack(r, m, raw)
 	in.identify(r, held)
 	return r, nil
+}
+
+// isHeld tells whether the stored record is the very state that is looked at:
+// of the same object, the same version. In a list that may start a new epoch that
+// is not enough, as a server whose history went back gives versions again.
+func (in *ingester) isHeld(version Version, raw []byte) bool {
+	held := in.held
+	if held == nil || version.IsZero() || held.version != version || held.uid != string(in.meta.UID) {
+		return false
+	}
+	return !in.distrust || bytes.Equal(held.AppendBytes(nil), raw)
 }
 
 // identify gives a record its key, uid and labels, shared with the state before
@@ -87,7 +101,7 @@ func (in *ingester) identify(r, held *Record) {
 	} else {
 		r.uid = string(m.UID)
 	}
-	packed := in.packer.pack(m.Labels)
+	packed := in.labels.pack(m.Labels)
 	if held != nil && held.labels.Value() == string(packed) {
 		r.labels = held.labels
 	} else {

@@ -98,8 +98,12 @@ func (p *player) step(stop *func()) {
 	case n < 93 && p.undo != nil:
 		// Versions alone cannot tell a server that has caught up with us from one
 		// that never went back: it must be noticed before.
+		held := p.inf.Version().number
 		p.undo()
 		p.undo = nil
+		for p.model.version+1 < held && p.rnd.IntN(3) > 0 {
+			p.model.put(fmt.Sprint("t", p.rnd.IntN(12)), "green") // a version that was given before
+		}
 		p.model.setDown(false)
 		p.compare()
 	case n < 96:

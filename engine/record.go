@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"sync/atomic"
 	"unique"
 
@@ -17,7 +18,10 @@ type Record struct {
 	version   Version
 	uid       string
 	labels    unique.Handle[string]
-	raw       []byte     // nil for a record that was born as an object
+	packing   packing
+	rawLen    uint32     // of the bytes before they were packed
+	parent    *Record    // what packed needs to be unpacked, if anything
+	packed    []byte     // nil for a record that was born as an object
 	object    any        // the object of such a record
 	values    [][]string // by index: the values this record is found under
 	decodings atomic.Pointer[decoding]
@@ -47,11 +51,18 @@ func (r *Record) Labels() Labels { return Labels{r.labels.Value()} }
 // Deleting tells whether the object has a deletion timestamp.
 func (r *Record) Deleting() bool { return r.deleting }
 
-// Bytes are the object as the server sent it, in Format; nil for a record that
-// came from a source of objects. They must not be changed.
-func (r *Record) Bytes() []byte { return r.raw }
+// AppendBytes appends the object as the server sent it, in Format, to dst; nothing
+// for a record that came from a source of objects.
+func (r *Record) AppendBytes(dst []byte) []byte {
+	dst, err := r.unpack(dst)
+	if err != nil {
+		// What we packed ourselves cannot be unpacked: memory was overwritten.
+		panic(fmt.Sprintf("kinform: the packed bytes of %s are corrupt: %v", r.key, err))
+	}
+	return dst
+}
 
-// Format is the encoding of Bytes.
+// Format is the encoding of the bytes.
 func (r *Record) Format() wire.Format { return r.format }
 
 // Object is the object of a record that came from a source of objects.
@@ -60,8 +71,11 @@ func (r *Record) Object() any { return r.object }
 // Version is the object's resource version.
 func (r *Record) Version() Version { return r.version }
 
-// Size is what the record weighs: its bytes.
-func (r *Record) Size() int { return len(r.raw) }
+// Size is the number of bytes that the server sent.
+func (r *Record) Size() int { return int(r.rawLen) }
+
+// Packed is the number of bytes that they are held in.
+func (r *Record) Packed() int { return len(r.packed) }
 
 // sameState tells whether two records are one state of one object. Versions that
 // no server made say nothing, so such records never count as the same.

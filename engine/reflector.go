@@ -118,7 +118,9 @@ func (r *Reflector) list(ctx context.Context) state {
 	case r.version.IsZero() && !r.options.ConsistentFirstList:
 		o.ResourceVersion = "0"
 	}
+	r.in.distrust = r.consistent
 	list, version, err := r.readList(ctx, o)
+	r.in.distrust = false
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -363,7 +365,7 @@ func (r *Reflector) probe(ctx context.Context) state {
 // for now. Failures are counted on until the watch brings something.
 func (r *Reflector) answered() {
 	r.status.update(func(s *Status) {
-		s.Cause, s.Reason, s.NextTry, s.LastContact = nil, None, time.Time{}, time.Now()
+		s.Cause, s.Reason, s.Attempts, s.NextTry, s.LastContact = nil, None, 0, time.Time{}, time.Now()
 	})
 }
 

@@ -43,7 +43,7 @@ func (m *residency) admit(r *Record) {
 	if m.budget < 0 {
 		return
 	}
-	w := max(int64(len(r.raw))*weightOfDecoded, smallestWeight)
+	w := max(int64(r.rawLen)*weightOfDecoded, smallestWeight)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.weight += w

@@ -32,7 +32,8 @@ type table struct {
 	rootEpoch uint64 // the epoch when the slice of pages was made
 	epoch     atomic.Uint64
 	free      []slot
-	bytes     int64
+	bytes     int64       // as the server sent them
+	packed    int64       // as they are held
 	spaces    *postings   // by namespace
 	indexes   []*postings // in the order of Collection.indexers
 }
@@ -54,6 +55,7 @@ func (t *table) clone() *table {
 		pages:  t.pages,
 		free:   slices.Clone(t.free),
 		bytes:  t.bytes,
+		packed: t.packed,
 		spaces: t.spaces.clone(),
 	}
 	n.epoch.Store(epoch)
@@ -88,7 +90,7 @@ func (t *table) put(r *Record) (old *Record) {
 	s, ok := t.slots[r.key]
 	if ok {
 		old = t.at(s)
-		t.bytes -= int64(len(old.raw))
+		t.weigh(old, -1)
 		for i, p := range t.indexes {
 			p.move(s, old.values[i], r.values[i])
 		}
@@ -102,7 +104,7 @@ func (t *table) put(r *Record) (old *Record) {
 			}
 		}
 	}
-	t.bytes += int64(len(r.raw))
+	t.weigh(r, 1)
 	t.writable(s).records[s%pageSize] = r
 	return old
 }
@@ -115,7 +117,7 @@ func (t *table) remove(key string) *Record {
 	}
 	old := t.at(s)
 	delete(t.slots, key)
-	t.bytes -= int64(len(old.raw))
+	t.weigh(old, -1)
 	t.spaces.remove(old.Namespace(), s)
 	for i, p := range t.indexes {
 		for _, v := range old.values[i] {
@@ -125,6 +127,11 @@ func (t *table) remove(key string) *Record {
 	t.writable(s).records[s%pageSize] = nil
 	t.free = append(t.free, s)
 	return old
+}
+
+func (t *table) weigh(r *Record, sign int64) {
+	t.bytes += sign * int64(r.rawLen)
+	t.packed += sign * int64(len(r.packed))
 }
 
 func (t *table) newSlot() slot {

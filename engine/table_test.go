@@ -9,7 +9,7 @@ import (
 )
 
 func testRecord(key, value string) *Record {
-	return &Record{key: key, nsLen: int32(len("ns")), values: [][]string{{value}}, raw: []byte(value)}
+	return &Record{key: key, nsLen: int32(len("ns")), values: [][]string{{value}}, packed: []byte(value), rawLen: uint32(len(value))}
 }
 
 // TestTableAgainstMap makes random changes to a table and to a map, takes
@@ -43,7 +43,7 @@ func TestTableAgainstMap(t *testing.T) {
 	for i, m := range moments {
 		got := map[string]string{}
 		for r := range m.snap.all() {
-			got[r.key] = string(r.raw)
+			got[r.key] = string(r.AppendBytes(nil))
 		}
 		if !maps.Equal(got, m.want) {
 			t.Fatalf("snapshot %d of %d differs: %d records, want %d", i, len(moments), len(got), len(m.want))

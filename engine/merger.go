@@ -1,0 +1,100 @@
+package engine
+
+// merger keeps, per key, what leads from the state last delivered to the newest:
+// one delta, or a Deleted followed by an Added, in the order in which the keys
+// first changed.
+type merger struct {
+	deltas  []Delta
+	first   int            // where the first that waits stands
+	passed  int            // how many were taken off the front of deltas
+	last    map[string]int // key → the number of its latest delta
+	waiting int
+}
+
+// dropped marks a delta that is left out.
+const dropped Kind = 0
+
+func newMerger(size int) *merger {
+	return &merger{deltas: make([]Delta, 0, size), last: make(map[string]int, size/2)}
+}
+
+func (m *merger) add(d Delta) {
+	if d.Kind == initialEnd {
+		m.append("", d)
+		return
+	}
+	key := d.Key()
+	n, ok := m.last[key]
+	if !ok {
+		m.append(key, d)
+		return
+	}
+	was := &m.deltas[n-m.passed]
+	switch {
+	case d.Kind == Resynced:
+		// Whatever waits is news enough.
+	case was.Kind == Resynced:
+		m.drop(was)
+		m.append(key, d)
+	case was.Kind == Added && d.Kind == Updated, was.Kind == Updated && d.Kind == Updated:
+		was.New = d.New
+	case was.Kind == Added && d.Kind == Deleted:
+		// Never heard of, or heard of its end: nothing to tell.
+		m.drop(was)
+		delete(m.last, key)
+	case was.Kind == Updated && d.Kind == Deleted:
+		d.Old = was.Old
+		*was = d
+	case was.Kind == Deleted && d.Kind == Added:
+		m.append(key, d)
+	}
+}
+
+func (m *merger) append(key string, d Delta) {
+	if d.Kind != initialEnd {
+		m.last[key] = m.passed + len(m.deltas)
+	}
+	m.deltas = append(m.deltas, d)
+	m.waiting++
+}
+
+func (m *merger) drop(d *Delta) {
+	*d = Delta{Kind: dropped}
+	m.waiting--
+}
+
+// pop takes the first delta; nil if none waits.
+func (m *merger) pop() []Delta {
+	for m.first < len(m.deltas) {
+		d := m.deltas[m.first]
+		number := m.passed + m.first
+		m.deltas[m.first] = Delta{}
+		m.first++
+		if m.first > 64 && m.first*2 > len(m.deltas) {
+			m.passed += m.first
+			m.deltas = append(m.deltas[:0:0], m.deltas[m.first:]...)
+			m.first = 0
+		}
+		if d.Kind == dropped {
+			continue
+		}
+		if d.Kind != initialEnd && m.last[d.Key()] == number {
+			delete(m.last, d.Key())
+		}
+		m.waiting--
+		return []Delta{d}
+	}
+	return nil
+}
+
+// all returns what waits. The merger is of no use after that.
+func (m *merger) all() []Delta {
+	kept := m.deltas[:0]
+	for _, d := range m.deltas[m.first:] {
+		if d.Kind != dropped {
+			kept = append(kept, d)
+		}
+	}
+	clear(m.deltas[len(kept):])
+	return kept
+}

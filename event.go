@@ -76,11 +76,11 @@ func (e Event[T]) Old() T {
 // Decode returns Old and New, or a *DecodeError.
 func (e Event[T]) Decode() (before, after T, err error) {
 	if e.delta.Old != nil {
-		if before, err = e.inf.decode(e.delta.Old); err != nil {
+		if before, err = e.inf.decode(e.delta.Old, engine.Pass); err != nil {
 			return before, after, err
 		}
 	}
-	after, err = e.inf.decode(e.delta.New)
+	after, err = e.inf.decode(e.delta.New, engine.Pass)
 	return before, after, err
 }
 
@@ -92,7 +92,7 @@ func (e Event[T]) Bytes() []byte { return e.delta.New.AppendBytes(nil) }
 type undecodable struct{ err error }
 
 func (e Event[T]) mustDecode(r *engine.Record) T {
-	obj, err := e.inf.decode(r)
+	obj, err := e.inf.decode(r, engine.Pass)
 	if err != nil {
 		panic(undecodable{err})
 	}

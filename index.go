@@ -33,7 +33,7 @@ func AddIndex[T any](inf *Informer[T], name string, values func(T) []string) Ind
 // Possible errors: ErrIndexExists.
 func TryAddIndex[T any](inf *Informer[T], name string, values func(T) []string) (Index[T], error) {
 	err := inf.core.AddIndex(engine.Indexer{Name: name, Values: func(r *engine.Record) ([]string, error) {
-		obj, err := inf.decode(r)
+		obj, err := inf.decode(r, engine.Pass)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ func TryAddIndex[T any](inf *Informer[T], name string, values func(T) []string) 
 func (ix Index[T]) Get(value string) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for r := range ix.inf.core.ByIndex(ix.name, value) {
-			if obj, err := ix.inf.decode(r); err == nil && !yield(obj) {
+			if obj, err := ix.inf.decode(r, engine.Read); err == nil && !yield(obj) {
 				return
 			}
 		}

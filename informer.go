@@ -145,8 +145,8 @@ func (inf *Informer[T]) WaitSynced(ctx context.Context) error { return inf.core.
 
 // decode returns a record's object. The view makes objects of type T and nothing
 // else.
-func (inf *Informer[T]) decode(r *engine.Record) (T, error) {
-	obj, err := inf.core.Decode(r, inf.view)
+func (inf *Informer[T]) decode(r *engine.Record, use engine.Use) (T, error) {
+	obj, err := inf.core.Decode(r, inf.view, use)
 	if err != nil {
 		var none T
 		return none, err

@@ -40,7 +40,7 @@ func (l Lister[T]) Get(key string) (T, error) {
 		var none T
 		return none, fmt.Errorf("%s %q: %w", l.inf.core.query.Resource.Resource, key, ErrNotFound)
 	}
-	return l.inf.decode(r)
+	return l.inf.decode(r, engine.Read)
 }
 
 // All yields every object with its key.
@@ -50,7 +50,7 @@ func (l Lister[T]) All() iter.Seq2[string, T] { return l.Select(labels.Everythin
 func (l Lister[T]) Select(s labels.Selector) iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
 		for r := range l.matching(s) {
-			if obj, err := l.inf.decode(r); err == nil && !yield(r.Key(), obj) {
+			if obj, err := l.inf.decode(r, engine.Sweep); err == nil && !yield(r.Key(), obj) {
 				return
 			}
 		}

@@ -54,10 +54,11 @@ type Options struct {
 	// that have it. For debugging.
 	JSON bool
 
-	// Residency is what decoded objects may weigh together, in bytes, by
-	// estimate; what is read often stays decoded within it. Default: 32 MiB.
-	// Raise it where many objects are read again and again. Negative: no bound.
-	Residency int64
+	// Residency says for how long objects stay decoded: Automatic, AlwaysDecoded,
+	// NeverDecoded, or a number of bytes that decoded objects may weigh together.
+	// Default: Automatic, while they are read. Set a number where memory is scarce,
+	// AlwaysDecoded where the first read must be as fast as the next.
+	Residency Residency
 
 	// MaxObjectSize is the largest object that is taken from the server; one that
 	// is larger is an error. Default: wire.DefaultLimits. A server limits objects
@@ -76,6 +77,16 @@ type Options struct {
 	// line per event. Default: slog.Default().
 	Logger *slog.Logger
 }
+
+// Residency says for how long objects stay decoded.
+type Residency = engine.Residency
+
+// Ways to keep objects decoded.
+const (
+	Automatic     = engine.Automatic
+	AlwaysDecoded = engine.AlwaysDecoded
+	NeverDecoded  = engine.NeverDecoded
+)
 
 // Backoff says how long to wait after failures.
 type Backoff = engine.Backoff

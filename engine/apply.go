@@ -24,8 +24,19 @@ func (c *Collection) Apply(batch []Change) {
 	defer c.write.Unlock()
 	for part := range slices.Chunk(c.indexed(batch), inPlace) {
 		c.mu.Lock()
-		c.push(c.step(c.table, part, nil))
+		deltas := c.step(c.table, part, nil)
+		c.push(deltas)
 		c.mu.Unlock()
+		c.supersede(deltas)
+	}
+}
+
+// supersede lets residency know which states have left the store.
+func (c *Collection) supersede(deltas []Delta) {
+	for _, d := range deltas {
+		if d.Old != nil {
+			c.resident.supersede(d.Old)
+		}
 	}
 }
 
@@ -72,18 +83,19 @@ func (c *Collection) Replace(p *Partition, list List) {
 		}
 		return ds
 	}
+	var ds []Delta
 	if len(changes) <= inPlace {
 		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.push(deltas(c.table))
-		return
+		ds = deltas(c.table)
+	} else {
+		next := c.table.clone()
+		ds = deltas(next)
+		c.mu.Lock()
+		c.table = next
 	}
-	next := c.table.clone()
-	ds := deltas(next)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.table = next
 	c.push(ds)
+	c.mu.Unlock()
+	c.supersede(ds)
 }
 
 // replacement tells step that the changes come from a list.

@@ -49,9 +49,8 @@ type Indexer struct {
 
 // Options of a Collection. The zero value works.
 type Options struct {
-	// Residency is what decoded objects may weigh together, in bytes, by
-	// estimate. Default: 32 MiB. Negative: no bound.
-	Residency int64
+	// Residency says for how long objects stay decoded. Default: Automatic.
+	Residency Residency
 	// Log takes what is worth a line; nil: nothing is logged.
 	Log Log
 }
@@ -74,16 +73,13 @@ var ErrIndexExists = errors.New("an index of that name exists")
 // NewCollection returns an empty collection of the given partitions: namespaces,
 // or "" for all.
 func NewCollection(o Options, namespaces ...string) (*Collection, []*Partition) {
-	if o.Residency == 0 {
-		o.Residency = defaultResidency
-	}
 	c := &Collection{
 		table:   newTable(0),
 		synced:  make(chan struct{}),
 		waiting: map[*Partition]bool{},
 		log:     o.Log,
 	}
-	c.resident.budget = o.Residency
+	c.resident.mode = o.Residency
 	var parts []*Partition
 	for _, ns := range namespaces {
 		p := &Partition{namespace: ns}

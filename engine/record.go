@@ -25,7 +25,12 @@ type Record struct {
 	object    any        // the object of such a record
 	values    [][]string // by index: the values this record is found under
 	decodings atomic.Pointer[decoding]
-	used      atomic.Bool // read since residency last looked
+
+	// For residency: whether the decodings are kept for readers, were read since
+	// it last looked, and belong to a state that has left the store; and when the
+	// record was last gone over.
+	kept, used, superseded atomic.Bool
+	swept                  atomic.Uint32
 }
 
 // Key is "namespace/name", or "name" for objects without a namespace.

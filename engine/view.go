@@ -59,9 +59,12 @@ func (l *decodeLocks) of(r *Record) *sync.Mutex {
 
 // Decode returns a record's object in a view. It is shared: callers must not
 // change it. The error is a *DecodeError.
-func (c *Collection) Decode(r *Record, v *View) (any, error) {
+func (c *Collection) Decode(r *Record, v *View, use Use) (any, error) {
+	if r.object != nil {
+		return v.Decode(r) // there is nothing to decode, and nothing to let go
+	}
 	if d := r.decodings.Load().find(v); d != nil {
-		c.resident.touch(r)
+		c.resident.touch(r, use)
 		return d.obj, d.err
 	}
 	mu := c.decoding.of(r)
@@ -80,7 +83,7 @@ func (c *Collection) Decode(r *Record, v *View) (any, error) {
 		d.obj = obj
 	}
 	r.decodings.Store(d)
-	c.resident.admit(r)
+	c.resident.admit(r, use)
 	return d.obj, d.err
 }
 

@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kinform/kinform/wire"
+)
+
+// residents is a collection whose decodings are counted.
+type residents struct {
+	*Collection
+	view    *View
+	decoded int
+}
+
+func newResidents(t *testing.T, mode Residency, n int) *residents {
+	t.Helper()
+	c, parts := NewCollection(Options{Residency: mode}, "")
+	s := &residents{Collection: c}
+	s.view = &View{Name: "counted", Decode: func(r *Record) (any, error) {
+		s.decoded++
+		return r.Key(), nil
+	}}
+	in := ingester{collection: c}
+	var list List
+	for i := range n {
+		raw := thing{name: fmt.Sprintf("t%05d", i), uid: fmt.Sprint(i), color: "red", version: uint64(i + 1)}.bytes()
+		r, err := in.record(Item{Format: wire.JSON, Bytes: raw})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list.Records = append(list.Records, r)
+	}
+	c.Replace(parts[0], list)
+	t.Cleanup(func() { c.resident.releaseAll() })
+	return s
+}
+
+// goOver decodes every object and returns how many had to be decoded for it.
+func (s *residents) goOver(t *testing.T, use Use) int {
+	t.Helper()
+	before := s.decoded
+	for r := range s.All() {
+		if obj, err := s.Decode(r, s.view, use); err != nil || obj != r.Key() {
+			t.Fatalf("got %v, %v", obj, err)
+		}
+	}
+	return s.decoded - before
+}
+
+func (s *residents) want(t *testing.T, what string, use Use, want int) {
+	t.Helper()
+	if got := s.goOver(t, use); got != want {
+		t.Errorf("%s: decoded %d, want %d", what, got, want)
+	}
+}
+
+func TestWhatIsReadStaysDecodedWhileItIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newResidents(t, Automatic, 1000)
+		s.want(t, "first time", Read, 1000)
+		for range 10 {
+			<-time.After(idle - time.Second)
+			s.want(t, "again", Read, 0)
+		}
+		<-time.After(3 * idle)
+		s.want(t, "after a pause", Read, 1000)
+	})
+}
+
+func TestHandlersAndSweepsDragNothingIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newResidents(t, Automatic, 1000)
+		s.want(t, "handler", Pass, 1000)
+		s.want(t, "another handler, far behind", Pass, 1000)
+		s.want(t, "one sweep", Sweep, 1000)
+		<-time.After(5 * idle)
+		s.want(t, "a sweep much later", Sweep, 1000)
+		s.want(t, "the next sweep, at once", Sweep, 1000-passing)
+		s.want(t, "and one more", Sweep, 0)
+	})
+}
+
+func TestSubscribersNextToEachOtherShareADecoding(t *testing.T) {
+	s := newResidents(t, Automatic, passing)
+	s.want(t, "first subscriber", Pass, passing)
+	s.want(t, "second subscriber", Pass, 0)
+}
+
+func TestResidencyModes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		never := newResidents(t, NeverDecoded, 1000)
+		never.want(t, "never decoded", Read, 1000)
+		never.want(t, "never decoded, again", Read, 1000)
+
+		always := newResidents(t, AlwaysDecoded, 1000)
+		always.want(t, "always decoded", Pass, 1000)
+		<-time.After(10 * idle)
+		always.want(t, "always decoded, much later", Pass, 0)
+	})
+}
+
+func TestResidencyKeepsToItsBudget(t *testing.T) {
+	const fits = 100
+	weight := int64(0)
+	for r := range newResidents(t, Automatic, 1).All() {
+		weight = r.decodedWeight()
+	}
+	s := newResidents(t, Residency(fits*weight), 1000)
+	s.want(t, "first time", Read, 1000)
+	kept := 0
+	for r := range s.All() {
+		if r.kept.Load() {
+			kept++
+		}
+	}
+	if kept == 0 || kept > fits {
+		t.Errorf("%d objects are kept, %d fit", kept, fits)
+	}
+	// What is read again and again stays, while others come and go.
+	hot := s.Get("ns/t00007")
+	for r := range s.All() {
+		if _, err := s.Decode(hot, s.view, Read); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Decode(r, s.view, Read); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !hot.kept.Load() {
+		t.Error("the object that was read most was let go")
+	}
+}
+
+func TestSupersededStatesAreLetGo(t *testing.T) {
+	s := newResidents(t, Automatic, 2)
+	before := keptWeight.Load()
+	in := ingester{collection: s.Collection}
+	for i := range 10 * passing {
+		if _, err := s.Decode(s.Get("ns/t00000"), s.view, Read); err != nil {
+			t.Fatal(err)
+		}
+		raw := thing{name: "t00000", uid: "0", color: "red", version: uint64(100 + i)}.bytes()
+		r, err := in.record(Item{Format: wire.JSON, Bytes: raw})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Apply([]Change{{Record: r}})
+	}
+	if n := len(s.resident.kept); n > 2*passing {
+		t.Errorf("%d states that have left the store are remembered", n)
+	}
+	if grown := keptWeight.Load() - before; grown > smallestWeight*4 {
+		t.Errorf("states that have left the store weigh %d", grown)
+	}
+}

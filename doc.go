@@ -45,9 +45,10 @@
 //  9. Stop means stopped. Run returns when all its goroutines have.
 //     Subscription.Stop waits for the handler, and does not dead-lock when the
 //     handler itself calls it. An informer can be run again.
-//  10. Bad input is contained. An object that cannot be scanned, decoded or indexed
-//     is reported and counted, its last good state kept where there is one, and the
-//     rest goes on. Nothing that a server sends makes the process panic, hang or
+//  10. Bad input is contained. An object that cannot be scanned or indexed is
+//     reported and counted, and its last good state kept where there is one; one
+//     that does not fit the informer's type is reported, counted, and left out of
+//     what is read. The rest goes on. Nothing that a server sends makes the process panic, hang or
 //     grow without bound.
 //
 // # Reading

@@ -64,13 +64,18 @@ func (e Event[T]) ResourceVersion() string { return e.delta.New.Version().String
 // ask Decode.
 func (e Event[T]) New() T { return e.mustDecode(e.delta.New) }
 
-// Old is the state before; for Added, nil. Otherwise it is as New.
+// Old is the state before. It is nil for Added, and where the state before did
+// not fit T. It is shared and must not be changed.
 func (e Event[T]) Old() T {
+	var none T
 	if e.delta.Old == nil {
-		var none T
 		return none
 	}
-	return e.mustDecode(e.delta.Old)
+	obj, err := e.inf.decode(e.delta.Old, engine.Pass)
+	if err != nil {
+		return none
+	}
+	return obj
 }
 
 // Decode returns Old and New, or a *DecodeError.

@@ -45,7 +45,7 @@ func TryAddIndex[T any](inf *Informer[T], name string, values func(T) []string) 
 	return Index[T]{inf: inf, name: name}, nil
 }
 
-// Get yields the objects that have a value, as of the moment of the call.
+// Get yields the objects that have a value, as of when the iteration begins.
 func (ix Index[T]) Get(value string) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for r := range ix.inf.core.ByIndex(ix.name, value) {

@@ -10,7 +10,7 @@ import (
 )
 
 // Lister reads an informer's objects. What it yields is the state at the moment
-// of the call; no change waits for it, however long it takes. Objects are shared
+// when the iteration begins; no change waits for it, however long it takes. Objects are shared
 // and must not be changed. An object that does not fit T is left out, and counted
 // in Status as rejected; Get returns its error.
 type Lister[T any] struct {

@@ -63,7 +63,7 @@ type List struct {
 	// NewEpoch: the server's history went back, so older states replace newer.
 	NewEpoch bool
 	// Incomplete: some objects could not be read, so what is missing from the
-	// list is kept: it may be one of them.
+	// list is kept: it may be one of them. In a new epoch, nothing is.
 	Incomplete bool
 }
 
@@ -116,7 +116,7 @@ func (c *Collection) difference(p *Partition, list List) []Change {
 			changes = append(changes, Change{Record: r})
 		}
 	}
-	if list.Incomplete {
+	if list.Incomplete && !list.NewEpoch {
 		return changes
 	}
 	for r := range c.table.snapshotBy(p) {
@@ -136,7 +136,11 @@ func (c *Collection) indexed(batch []Change) []Change {
 	good := batch[:0]
 	for _, ch := range batch {
 		if !ch.Gone && !c.computeValues(ch.Record) {
-			continue
+			held := c.table.get(ch.Record.key)
+			if held == nil || held.uid == ch.Record.uid {
+				continue
+			}
+			ch = Change{Record: held, Gone: true} // the last good state was another object's
 		}
 		good = append(good, ch)
 	}

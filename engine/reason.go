@@ -47,6 +47,7 @@ func ReasonOf(err error) Reason {
 		syntax *wire.SyntaxError
 		limit  *wire.LimitError
 		kind   *wire.KindError
+		event  *wire.EventError
 		status apierrors.APIStatus
 	)
 	switch {
@@ -68,7 +69,8 @@ func ReasonOf(err error) Reason {
 		return TLS
 	case errors.As(err, &status):
 		return ServerError
-	case errors.As(err, &syntax), errors.As(err, &limit), errors.As(err, &kind), errors.Is(err, errNoName):
+	case errors.As(err, &syntax), errors.As(err, &limit), errors.As(err, &kind),
+		errors.As(err, &event), errors.Is(err, errNoName):
 		return Garbled
 	case errors.Is(err, syscall.ECONNREFUSED), errors.As(err, &dns),
 		errors.As(err, &dial) && dial.Op == "dial":

@@ -58,6 +58,9 @@ type Reflector struct {
 	// suspect: the last watch broke, so the server may have been replaced by one
 	// whose history went back; ask before resuming.
 	suspect bool
+	// incomplete counts the lists in a row that had objects which could not be
+	// read. What vanished may have been kept, so the list is read again in a while.
+	incomplete int
 	// listOnly: the server does not send initial events.
 	listOnly bool
 	failures int
@@ -198,6 +201,9 @@ func (r *Reflector) replace(list List, version Version) {
 			"source", r.source.String(), "from", r.version.String(), "to", version.String())
 	}
 	r.collection.Replace(r.part, list)
+	if r.incomplete++; !list.Incomplete {
+		r.incomplete = 0
+	}
 	r.version, r.consistent, r.suspect = version, false, false
 	r.healthy(true)
 }
@@ -218,6 +224,10 @@ func (r *Reflector) watch(ctx context.Context) state {
 	}
 	defer stream.Close()
 	r.answered()
+	if r.incomplete > 0 {
+		t := time.AfterFunc(10*r.options.Backoff.delay(r.incomplete, nil), func() { dog.cancel(errIncomplete) })
+		defer t.Stop()
+	}
 	return r.follow(ctx, dog, stream)
 }
 
@@ -290,6 +300,9 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 	return append(batch, Change{Record: record, Gone: ev.Type == wire.Deleted}), nil
 }
 
+// errIncomplete ends a watch that followed an incomplete list.
+var errIncomplete = errors.New("the last list had objects that could not be read")
+
 // errWentBack ends a watch whose server has a lower version than we hold.
 var errWentBack = errors.New("the server's version is lower than the one that it was asked to go on from")
 
@@ -324,9 +337,11 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 	case errors.Is(err, errWentBack):
 		r.consistent = true
 		return r.list
+	case errors.Is(err, errIncomplete):
+		return r.list
 	}
 	r.suspect = true
-	if r.failures > 0 && ReasonOf(err) == Garbled {
+	if reason := ReasonOf(err); r.failures > 0 && (reason == Garbled || reason == Unknown) {
 		// It was not the way here: the server itself sends what cannot be read.
 		// A list gets past it.
 		return r.failed(err, r.list)

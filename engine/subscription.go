@@ -43,6 +43,8 @@ type Subscription struct {
 	options    SubscribeOptions
 	synced     chan struct{}
 
+	inHand []Delta // the delta that is being delivered, and what was taken with it
+
 	delivered atomic.Uint64
 	panics    atomic.Uint64
 
@@ -125,11 +127,32 @@ func (s *Subscription) start(v *serving) {
 	v.wg.Go(func() {
 		defer close(ended)
 		defer cancel()
-		s.mu.Lock()
-		s.runner = goroutineID()
-		s.mu.Unlock()
-		s.run(ctx)
+		s.goOn(ctx)
 	})
+}
+
+// goOn runs, and runs again if a handler ended the goroutine (runtime.Goexit, as
+// t.FailNow does), which is a panic by another name.
+func (s *Subscription) goOn(ctx context.Context) {
+	s.mu.Lock()
+	s.runner = goroutineID()
+	s.mu.Unlock()
+	returned := false
+	defer func() {
+		if returned || ctx.Err() != nil {
+			return
+		}
+		s.queue.giveBack(s.inHand[1:])
+		s.panicked(s.inHand[0].Key(), "the handler ended its goroutine")
+		again := make(chan struct{})
+		go func() {
+			defer close(again)
+			s.goOn(ctx)
+		}()
+		<-again
+	}()
+	s.run(ctx)
+	returned = true
 }
 
 // run delivers until ctx ends. What was taken and not delivered goes back, for
@@ -162,6 +185,7 @@ func (s *Subscription) run(ctx context.Context) {
 				close(s.synced)
 				continue
 			}
+			s.inHand = deltas[i:]
 			s.deliver(ctx, d)
 		}
 	}

@@ -49,7 +49,7 @@ func TestWayOfOneEvent(t *testing.T) {
 		wantWay(t, "source", pulled, "Reflector.Run", "Reflector.watch", "Reflector.follow", "Reflector.pull")
 		wantWay(t, "store", &stored, "Reflector.Run", "Reflector.watch", "Reflector.follow", "Collection.Apply",
 			"Collection.indexed", "Collection.computeValues", "indexContained")
-		wantWay(t, "handler", &delivered, "Subscription.run", "Subscription.deliver")
+		wantWay(t, "handler", &delivered, "Subscription.goOn", "Subscription.run", "Subscription.deliver")
 
 		if len(keys) != 2 || unsafe.StringData(keys[0]) != unsafe.StringData(keys[1]) {
 			t.Errorf("the key of one object was built anew for its next state: %q", keys)

@@ -34,10 +34,11 @@ func (w *watchdog) release() {
 	w.cancel(nil)
 }
 
-// cause prefers the silence that ended the request to the error that this led to.
+// cause prefers the reason for which we ended the request to the error that this
+// led to.
 func (w *watchdog) cause(err error) error {
-	if errors.Is(context.Cause(w), ErrStalled) {
-		return ErrStalled
+	if cause := context.Cause(w); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
 	}
 	return err
 }

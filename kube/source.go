@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +26,9 @@ type Query struct {
 	Namespace     string
 	LabelSelector string
 	FieldSelector string
+	// Tweak, if there is one, changes the options of each request before it is
+	// sent, with the last word on everything: selectors, versions, limits.
+	Tweak func(*metav1.ListOptions)
 	// MetadataOnly asks the server to send the objects' metadata and no more.
 	MetadataOnly bool
 	// Protobuf offers protobuf to the server. A server that does not have it for
@@ -65,8 +68,8 @@ func NewSource(client rest.Interface, q Query) engine.Source {
 	return &source{Query: q, client: client}
 }
 
-// request returns a GET of the whole collection.
-func (s *source) request(kind string) *rest.Request {
+// request returns a GET of the whole collection, as a list of a kind.
+func (s *source) request(kind string, o metav1.ListOptions) *rest.Request {
 	path := []string{"/apis", s.Resource.Group, s.Resource.Version}
 	if s.Resource.Group == "" {
 		path = []string{"/api", s.Resource.Version}
@@ -74,14 +77,18 @@ func (s *source) request(kind string) *rest.Request {
 	if s.Namespace != "" {
 		path = append(path, "namespaces", s.Namespace)
 	}
+	watch := o.Watch
+	o.LabelSelector, o.FieldSelector = s.LabelSelector, s.FieldSelector
+	if s.Tweak != nil {
+		s.Tweak(&o)
+	}
+	o.Watch = watch
 	// Retries are the reflector's business, which shows them in the status.
 	r := s.client.Get().AbsPath(append(path, s.Resource.Resource)...).
-		SetHeader("Accept", s.accept(kind)).MaxRetries(0)
-	if s.LabelSelector != "" {
-		r.Param("labelSelector", s.LabelSelector)
-	}
-	if s.FieldSelector != "" {
-		r.Param("fieldSelector", s.FieldSelector)
+		SetHeader("Accept", s.accept(kind)).MaxRetries(0).
+		SpecificallyVersionedParams(&o, metav1.ParameterCodec, metav1.Unversioned)
+	if o.TimeoutSeconds != nil && !watch {
+		r.Timeout(time.Duration(*o.TimeoutSeconds) * time.Second)
 	}
 	return r
 }
@@ -97,6 +104,8 @@ func (s *source) accept(kind string) string {
 		for i := range types {
 			types[i] += ";as=" + kind + ";g=meta.k8s.io;v=v1"
 		}
+		// A server that cannot cut objects down sends them whole.
+		types = append(types, "application/json")
 	}
 	return strings.Join(types, ",")
 }
@@ -121,19 +130,18 @@ type listStream struct {
 }
 
 func (l *listStream) open(next string) error {
-	r := l.source.request("PartialObjectMetadataList")
-	if l.options.Limit > 0 {
-		r.Param("limit", strconv.FormatInt(l.options.Limit, 10))
+	o := metav1.ListOptions{Limit: l.options.Limit, Continue: next}
+	if next == "" {
+		o.ResourceVersion = l.options.ResourceVersion
+		if o.ResourceVersion != "" && o.ResourceVersion != "0" {
+			o.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
+		}
 	}
-	switch v := l.options.ResourceVersion; {
-	case next != "":
-		r.Param("continue", next)
-	case v == "0":
-		r.Param("resourceVersion", v)
-	case v != "":
-		r.Param("resourceVersion", v).Param("resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan))
+	r := l.source.request("PartialObjectMetadataList", o)
+	body, err := r.SetHeader("Accept-Encoding", "gzip").Stream(l.ctx)
+	if err == nil {
+		body, err = gunzip(body)
 	}
-	body, err := r.Stream(l.ctx)
 	if err != nil {
 		return fmt.Errorf("list %s: %w", l.source, err)
 	}
@@ -168,17 +176,17 @@ func (l *listStream) Close() error        { return l.body.Close() }
 
 // Watch starts a WATCH request.
 func (s *source) Watch(ctx context.Context, o engine.WatchOptions) (engine.WatchStream, error) {
-	r := s.request("PartialObjectMetadata").Param("watch", "true").Param("allowWatchBookmarks", "true")
-	if o.ResourceVersion != "" {
-		r.Param("resourceVersion", o.ResourceVersion)
-	}
-	if o.Timeout > 0 {
-		r.Param("timeoutSeconds", strconv.FormatInt(int64(o.Timeout.Seconds()), 10))
+	mo := metav1.ListOptions{Watch: true, AllowWatchBookmarks: true, ResourceVersion: o.ResourceVersion}
+	if seconds := int64(o.Timeout.Seconds()); seconds > 0 {
+		mo.TimeoutSeconds = &seconds
 	}
 	if o.InitialEvents {
-		r.Param("sendInitialEvents", "true").Param("resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan))
+		yes := true
+		mo.SendInitialEvents, mo.ResourceVersionMatch = &yes, metav1.ResourceVersionMatchNotOlderThan
 	}
-	body, err := r.Stream(ctx)
+	// The client's rate limit is for what costs the server; client-go's own
+	// watches do not wait for it either.
+	body, err := s.request("PartialObjectMetadata", mo).Throttle(nil).Stream(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", s, err)
 	}
@@ -222,7 +230,7 @@ func statusError(ev wire.Event) error {
 		err = json.Unmarshal(ev.Object, &status)
 	}
 	if err != nil {
-		return fmt.Errorf("an error event that cannot be read: %w", err)
+		return &wire.EventError{Err: fmt.Errorf("an error event that cannot be read: %w", err)}
 	}
 	return &apierrors.StatusError{ErrStatus: status}
 }

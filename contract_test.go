@@ -1,0 +1,53 @@
+package kinform_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/kinform/kinform/apisim"
+	"github.com/kinform/kinform/internal/contract"
+)
+
+// TestContract proves the contract of doc.go against the embedded server. In
+// test/apiserver the same stories are told to a real kube-apiserver.
+func TestContract(t *testing.T) {
+	s, err := apisim.Start(apisim.Options{TLS: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	contract.Run(t, contract.Server{
+		Config:    s.Config(),
+		Forbidden: func(t *testing.T) *rest.Config { return powerless(t, s) },
+		Expire: func(context.Context) error {
+			s.Restart()
+			s.ForgetHistory()
+			return nil
+		},
+		Backup: func(context.Context) (func(context.Context) error, error) {
+			saved := s.Snapshot()
+			return func(context.Context) error {
+				s.Restore(saved)
+				return nil
+			}, nil
+		},
+	})
+}
+
+// powerless is somebody whom the server lets do nothing while the test lasts.
+func powerless(t *testing.T, s *apisim.Server) *rest.Config {
+	cfg := s.Config()
+	cfg.UserAgent = "powerless"
+	t.Cleanup(s.Inject(apisim.Fault{
+		Match:  apisim.Match{Func: func(r *http.Request) bool { return r.UserAgent() == cfg.UserAgent }},
+		Status: http.StatusForbidden,
+	}))
+	return cfg
+}

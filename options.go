@@ -65,8 +65,9 @@ type Options struct {
 	// to about 3 MiB itself.
 	MaxObjectSize int64
 
-	// Silence is how long the server may send nothing before the watch is opened
-	// anew. Default: 150 s. Raise it for servers without bookmarks.
+	// Silence is how long a watch may send nothing before the server is asked
+	// whether it is still there, and the watch opened anew. Default: 150 s. Raise it
+	// for servers without bookmarks.
 	Silence time.Duration
 
 	// Backoff is how long to wait after failures. Default: 0.8 s, doubled each

@@ -25,8 +25,9 @@ type ReflectorOptions struct {
 	// WatchListDeadline is how long the initial events may pause before the
 	// reflector falls back to LIST. Default: 10 s.
 	WatchListDeadline time.Duration
-	// Silence is how long a server may send nothing at all before it is asked
-	// again. Default: 150 s; servers send bookmarks about once a minute.
+	// Silence is how long a watch may send nothing at all before the server is
+	// asked whether it is still there, and the watch opened anew. Default: 150 s;
+	// servers send bookmarks about once a minute while anything happens in them.
 	Silence time.Duration
 	// DropManagedFields cuts metadata.managedFields out of what is stored.
 	DropManagedFields bool
@@ -339,6 +340,10 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 		return r.list
 	case errors.Is(err, errIncomplete):
 		return r.list
+	case errors.Is(err, ErrStalled):
+		// Where nothing happens at all, servers have nothing to say. Ask.
+		r.suspect = true
+		return r.watch
 	}
 	r.suspect = true
 	if reason := ReasonOf(err); r.failures > 0 && (reason == Garbled || reason == Unknown) {

@@ -1,0 +1,45 @@
+// Package apisim is a Kubernetes API server in memory: one process, one
+// loopback port, nothing to install. It is made for tests of code that lists,
+// watches and writes, and for demonstrations.
+//
+//	server, err := apisim.Start(apisim.Options{})
+//	if err != nil { … }
+//	defer server.Close()
+//	client := kubernetes.NewForConfigOrDie(server.Config())
+//
+// What it promises is what a client sees of a real kube-apiserver on the wire:
+// discovery, get, list, watch, create, update, patch, delete, selectors,
+// continue tokens, resource versions, bookmarks, conflicts, content types and
+// the Status bodies of its refusals. The conformance suite of this repository
+// runs the same cases against both; where they differ, this package is wrong.
+//
+// What it leaves out: users and permissions (everybody may do everything),
+// admission, full validation and defaulting of specs (names, namespaces and a
+// few defaults that clients rely on are done), managedFields and server-side
+// apply (answered with 415), controllers (no garbage collector, no scheduler;
+// a deleted namespace takes its content along at once). Pods end when they are
+// deleted, without a grace period.
+//
+// Beyond the real server it can misbehave on demand: see Fault, ForgetHistory,
+// Restore and Restart.
+//
+// The way of a request, from top to bottom:
+//
+//  1. Server.ServeHTTP (server.go) guards against panics and applies faults.
+//  2. parseRequest (request.go) turns path and query into a request: verb,
+//     resource, namespace, name, subresource, options.
+//  3. negotiate (negotiate.go) picks the encoding of the answer.
+//  4. A handler per verb (get.go, list.go, watch.go, write.go, patch.go,
+//     delete.go) reads or changes the store.
+//  5. The store (store.go) is the only place with state: per resource one
+//     collection, a sorted tree of encoded objects and the ring of its latest
+//     events; one lock, one resource version for all of them.
+//
+// Objects are kept as the bytes that travel, protobuf for built-in types and
+// JSON for custom ones; lists are written by streaming these bytes, and the
+// frame of a watch event is made once for all watchers of one format.
+//
+// This package may hold nothing that a client would not see through HTTP or
+// needs for control of the server; simulated workloads live in package
+// cluster, on top of it.
+package apisim

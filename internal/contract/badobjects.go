@@ -1,0 +1,227 @@
+package contract
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/kinform/kinform"
+)
+
+// badEverywhere makes the victim unreadable while its value is "bad", in every
+// list and every event.
+func (s *sick) badEverywhere() {
+	bad := func(o fields) {
+		if bytes.Contains(o["data"], []byte(`"bad"`)) {
+			noMetadata(o)
+		}
+	}
+	s.badFrames(often, subject(bad))
+	s.m.lists(isList, item(bad))
+}
+
+func lastGoodState(e *env) {
+	s := newSick(e, kinform.Options{JSON: true})
+	s.badEverywhere()
+	s.sync()
+	e.update("victim", "bad")
+	e.awaitLine(0, "rejected", nil) // by the list that was to get past the event
+	s.w.hears(e.update("a", "meanwhile"))
+	if o, err := s.inf.Lister().Get(e.key("victim")); err != nil || o.Data[value] != "1" {
+		e.Errorf("the store has %v (%v), want the last good state", o, err)
+	}
+	if s.inf.Status().Rejected == 0 {
+		e.Error("Status counts no rejected object")
+	}
+	s.wantWell()
+}
+
+// vanishedMeanwhile deletes an object in the moment between the last event and a
+// list that cannot tell whether the unreadable object is the missing one.
+func vanishedMeanwhile(e *env) {
+	s := newSick(e, kinform.Options{JSON: true})
+	s.badEverywhere()
+	s.sync()
+	held, deleted := make(chan struct{}), make(chan struct{})
+	s.m.before(once(isList), func(r *http.Request) *http.Response {
+		close(held)
+		select {
+		case <-deleted:
+		case <-r.Context().Done():
+		}
+		return nil
+	})
+	e.update("victim", "bad")
+	e.await(held, "the list that is to get past the event")
+	e.delete("b")
+	close(deleted)
+	e.awaitLine(0, "rejected", nil)
+	s.w.hears(e.update("victim", "well"))
+	s.w.until("the end of what vanished", func() bool { return s.w.state[e.key("b")].kind == "" })
+	server := e.onServer()
+	e.wantStore(s.inf, server)
+	s.w.wantServer(server)
+}
+
+// misfit sends the victim, once, with a number where its type has a string.
+func misfit(e *env) {
+	s := newSick(e, kinform.Options{JSON: true})
+	s.badFrames(often, subject(badData))
+	heard, undecodable := make(chan string, 20), make(chan error, 20)
+	s.inf.Subscribe(func(_ context.Context, ev eventOf) { heard <- ev.New().Data[value] })
+	s.inf.Subscribe(func(_ context.Context, ev eventOf) {
+		if _, _, err := ev.Decode(); err != nil {
+			undecodable <- err
+		}
+	})
+	s.w.sub.Stop() // it reads the state before, which does not fit either
+	e.sync(s.inf)
+	for range 3 {
+		<-heard
+	}
+	e.update("victim", "bad")
+	var decodeErr *kinform.DecodeError
+	if err := <-undecodable; !errors.As(err, &decodeErr) || decodeErr.Key != e.key("victim") {
+		e.Errorf("Decode returns %v, want a *DecodeError of the victim", err)
+	}
+	if o, err := s.inf.Lister().Get(e.key("victim")); !errors.As(err, &decodeErr) {
+		e.Errorf("Get returns %v, %v, want a *DecodeError", o, err)
+	}
+	for key := range s.inf.Lister().All() {
+		if key == e.key("victim") {
+			e.Error("All yields an object that does not fit")
+		}
+	}
+	e.wantRejected(s.inf, 1)
+	e.update("a", "2")
+	e.update("victim", "well")
+	for _, want := range []string{"2", "well"} {
+		if got := <-heard; got != want {
+			e.Errorf("the handler gets %q, want %q", got, want)
+		}
+	}
+	e.wantStore(s.inf, e.onServer())
+}
+
+// gadget is how the story's custom resource is read.
+type gadget struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		Replicas int `json:"replicas"`
+	} `json:"spec"`
+}
+
+// wrongField creates a custom resource with "many" where its readers expect a
+// number; its definition does not mind.
+func wrongField(e *env) {
+	resource := schema.GroupVersionResource{Group: e.ns + ".example.com", Version: "v1", Resource: "gadgets"}
+	inf := informerOf[*gadget](e, e.config(), kinform.Options{Resource: resource})
+	heard := make(chan string, 20)
+	inf.Subscribe(func(_ context.Context, ev kinform.Event[*gadget]) {
+		heard <- ev.Name() + " has " + string(rune('0'+ev.New().Spec.Replicas))
+	})
+	e.run(inf)
+	e.awaitFailure(0, kinform.NoResource)
+	gadgets := e.define(resource)
+	// The definition is established at some time; the informer notices.
+	e.must(inf.WaitSynced(e.ctx), "waiting for the custom resource")
+
+	write := func(name string, replicas any) {
+		e.Helper()
+		o := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": resource.GroupVersion().String(), "kind": "Gadget",
+			"metadata": map[string]any{"name": name}, "spec": map[string]any{"replicas": replicas},
+		}}
+		_, err := gadgets.Create(e.ctx, o, metav1.CreateOptions{})
+		e.must(err, "creating the gadget "+name)
+	}
+	write("good", int64(3))
+	write("bad", "many")
+	write("after", int64(1))
+	for _, want := range []string{"good has 3", "after has 1"} {
+		if got := <-heard; got != want {
+			e.Errorf("the handler hears that %s, want %s", got, want)
+		}
+	}
+	var decodeErr *kinform.DecodeError
+	if o, err := inf.Lister().Get(e.key("bad")); !errors.As(err, &decodeErr) {
+		e.Errorf("Get returns %v, %v, want a *DecodeError", o, err)
+	}
+	e.wantRejected(inf, 1)
+
+	patch := []byte(`{"spec":{"replicas":5}}`)
+	_, err := gadgets.Patch(e.ctx, "bad", "application/merge-patch+json", patch, metav1.PatchOptions{})
+	e.must(err, "correcting the gadget")
+	if got := <-heard; got != "bad has 5" {
+		e.Errorf("the handler hears that %s, want bad has 5", got)
+	}
+	replicas := 0
+	for _, o := range inf.Lister().All() {
+		replicas += o.Spec.Replicas
+	}
+	if replicas != 9 || inf.Lister().Len() != 3 {
+		e.Errorf("%d gadgets with %d replicas, want 3 with 9", inf.Lister().Len(), replicas)
+	}
+}
+
+// define defines a custom resource that takes any fields.
+func (e *env) define(r schema.GroupVersionResource) dynamic.ResourceInterface {
+	e.Helper()
+	client, err := dynamic.NewForConfig(e.config())
+	e.must(err, "making a dynamic client")
+	type object = map[string]any
+	definition := &unstructured.Unstructured{Object: object{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": object{"name": r.Resource + "." + r.Group},
+		"spec": object{
+			"group": r.Group, "scope": "Namespaced",
+			"names": object{"plural": r.Resource, "singular": "gadget", "kind": "Gadget", "listKind": "GadgetList"},
+			"versions": []any{object{
+				"name": r.Version, "served": true, "storage": true,
+				"schema": object{"openAPIV3Schema": object{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+			}},
+		},
+	}}
+	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	_, err = client.Resource(definitions).Create(e.ctx, definition, metav1.CreateOptions{})
+	e.must(err, "defining a custom resource")
+	return client.Resource(r).Namespace(e.ns)
+}
+
+func panickingIndex(e *env) {
+	s := newSick(e, kinform.Options{})
+	byValue := func(o object) []string {
+		if o.Data[value] == "panic" {
+			panic("an index function that panics")
+		}
+		return []string{o.Data[value]}
+	}
+	ix := kinform.AddIndex(s.inf, "value", byValue)
+	s.sync()
+	e.update("victim", "panic")
+	e.create("new", "panic")
+	s.w.hears(e.update("a", "after")) // the rest goes on
+	e.wantRejected(s.inf, 2)
+	if o, err := s.inf.Lister().Get(e.key("victim")); err != nil || o.Data[value] != "1" {
+		e.Errorf("the store has %v (%v), want the last good state", o, err)
+	}
+	if o, err := s.inf.Lister().Get(e.key("new")); !errors.Is(err, kinform.ErrNotFound) {
+		e.Errorf("the store has %v (%v), which never had a good state", o, err)
+	}
+	if keys := slices.Sorted(ix.Keys("1")); !slices.Equal(keys, []string{e.key("b"), e.key("victim")}) {
+		e.Errorf("the index has %v, want b and the victim in its last good state", keys)
+	}
+	s.w.hears(e.update("new", "good"))
+	if keys := slices.Collect(ix.Keys("good")); !slices.Equal(keys, []string{e.key("new")}) {
+		e.Errorf("the index has %v, want the new one", keys)
+	}
+	s.wantWell()
+}

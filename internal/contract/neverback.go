@@ -1,0 +1,232 @@
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinform/kinform"
+)
+
+// Point 6: a state is not replaced by an older one. The one exception is a server
+// whose own history went back (restored from a backup): a consistent list that is
+// older than what the store holds starts a new epoch, replaces everything, and is
+// counted in Status. The cache always ends equal to the server.
+var neverBack = []story{
+	{"events that come twice or late are not told", repeatedEvents},
+	{"a list older than the store changes nothing", olderList},
+	{"a server restored from a backup starts a new epoch", restored},
+	{"versions that a restored server gives a second time", versionsAgain},
+}
+
+// repeatedEvents has the watch send every event twice, and older ones again.
+func repeatedEvents(e *env) {
+	objects := names("o", 5)
+	e.seed("0", objects[:3]...)
+	listed, version := e.list(metav1.ListOptions{})
+	cfg := e.config()
+	m := e.meddle(cfg)
+	var mu sync.Mutex
+	var past [][]byte
+	m.frames(isWatch, func(frame []byte) []byte {
+		if eventType(frame) == "BOOKMARK" {
+			return frame
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		past = append(past, slices.Clone(frame))
+		out := slices.Concat(frame, frame)
+		for range 3 {
+			out = append(out, past[rand.IntN(len(past))]...)
+		}
+		return out
+	})
+	inf := e.informer(cfg, kinform.Options{JSON: true})
+	w := e.subscribe(inf, "witness", subscribed{Limit: 10_000})
+	e.sync(inf)
+	c := &churn{e: e, names: objects, writers: 4, steps: 40}
+	c.run()
+	end := e.create("the-end", "")
+	w.hears(end)
+	// What was sent again together with the end is behind it.
+	last := e.create("after-the-end", "")
+	w.hears(last)
+	e.history(metav1.ListOptions{}, listed, version, last).wantEnd(w)
+	server := e.onServer()
+	w.wantServer(server)
+	e.wantStore(inf, server)
+}
+
+func eventType(frame []byte) string {
+	var ev struct{ Type string }
+	_ = json.Unmarshal(frame, &ev) // what is no event has no type
+	return ev.Type
+}
+
+// gone is the answer to a watch whose version is forgotten.
+func gone(*http.Request) *http.Response {
+	status, _ := json.Marshal(metav1.Status{ // it has nothing that cannot be written
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+		Status:   metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired,
+		Message: "too old resource version",
+	})
+	return answer(http.StatusGone, "application/json", string(status))
+}
+
+// olderList has the relist answered, once, with what the first list had.
+func olderList(e *env) {
+	e.seed("1", "updated", "deleted")
+	cfg, proxy := e.proxied()
+	m := e.meddle(cfg)
+	var first []byte
+	m.lists(once(isList), func(body []byte) []byte {
+		first = slices.Clone(body)
+		return body
+	})
+	inf := e.informer(cfg, kinform.Options{})
+	w := e.subscribe(inf, "witness", subscribed{})
+	e.sync(inf)
+	e.delete("deleted")
+	w.hears(e.update("updated", "2"))
+	mark := w.mark()
+
+	answered := make(chan struct{})
+	m.before(once(isWatch), gone)
+	m.lists(once(isList), func([]byte) []byte {
+		close(answered)
+		return first
+	})
+	proxy.Cut()
+	e.await(answered, "the relist")
+	end := e.create("the-end", "")
+	w.hears(end)
+	w.wantTold(mark, map[string][]told{"the-end": {toldOf(kinform.Added, end)}})
+	e.wantStore(inf, e.onServer())
+	if n := inf.Status().Sources[0].Epochs; n != 0 {
+		e.Errorf("%d new epochs, though the server did not go back", n)
+	}
+}
+
+// margin is how many versions the server is made to lose: more than it uses up
+// by itself while it starts.
+const margin = 400
+
+// versions uses up versions of the server, by creating objects in a namespace
+// that nobody looks at.
+type versions struct {
+	e     env
+	calls int
+}
+
+func (e *env) versions() *versions {
+	e.Helper()
+	v := &versions{e: *e}
+	v.e.ns = e.newNamespace()
+	return v
+}
+
+// burn uses up n versions and returns the last of them, or a later one.
+func (v *versions) burn(n int) uint64 {
+	v.e.Helper()
+	v.calls++
+	prefix := fmt.Sprintf("pad-%d", v.calls)
+	v.e.seed("", names(prefix, n-1)...)
+	return number(v.e.create(prefix+"-last", "").ResourceVersion)
+}
+
+// wantEpoch fails unless the informer is at peace after one new epoch.
+func (e *env) wantEpoch(inf *informer, w *witness) {
+	e.Helper()
+	w.hears(e.create("the-end", "0"))
+	server := e.onServer()
+	e.wantStore(inf, server)
+	w.wantServer(server)
+	st := inf.Status()
+	if st.Sources[0].Epochs != 1 || st.Cause() != nil {
+		e.Errorf("%d new epochs, want 1; status: %s", st.Sources[0].Epochs, st)
+	}
+}
+
+func restored(e *env) {
+	v := e.versions()
+	e.seed("0", "kept", "updated", "deleted", "recreated")
+	saved := e.onServer()
+	restore := e.backup()
+	inf := e.informer(e.config(), kinform.Options{})
+	ix := kinform.AddIndex(inf, "color", color)
+	w := e.subscribe(inf, "witness", subscribed{})
+	e.sync(inf)
+	e.must(w.sub.WaitSynced(e.ctx), "waiting for the witness")
+
+	changed := e.update("updated", "1")
+	e.delete("deleted")
+	again := e.recreate("recreated", "2")
+	v.burn(margin)
+	created := e.create("created", "3")
+	w.hears(created)
+	mark := w.mark()
+	w.goesBack.Store(true)
+	restore()
+
+	e.awaitLine(0, "history went back", nil)
+	e.wantEpoch(inf, w)
+	e.wantIndex(ix, e.onServer())
+	end := e.onServer()[e.key("the-end")]
+	w.wantTold(mark, map[string][]told{
+		"updated":   {updated(changed, saved[e.key("updated")])},
+		"deleted":   {toldOf(kinform.Added, saved[e.key("deleted")])},
+		"recreated": {vanished(again), toldOf(kinform.Added, saved[e.key("recreated")])},
+		"created":   {vanished(created)},
+		"the-end":   {toldOf(kinform.Added, end)},
+	})
+}
+
+// versionsAgain has the restored server write the same objects at the versions
+// that the lost history had used for them, while the informer looks away.
+func versionsAgain(e *env) {
+	v := e.versions()
+	objects := names("o", 20)
+	e.seed("0", objects...)
+	restore := e.backup()
+	cfg, proxy := e.proxied()
+	inf := e.informer(cfg, kinform.Options{})
+	w := e.subscribe(inf, "witness", subscribed{})
+	e.sync(inf)
+
+	v.burn(margin)
+	lost := map[string]uint64{}
+	for _, name := range objects {
+		lost[name] = number(e.update(name, "lost").ResourceVersion)
+	}
+	v.burn(margin)
+	w.hears(e.create("created", "0"))
+	e.disconnect(proxy)
+	w.goesBack.Store(true)
+	restore()
+
+	now := v.burn(1)
+	if first := lost[objects[0]]; now < first-20 {
+		now = v.burn(int(first - 20 - now))
+	}
+	same := 0
+	for _, name := range objects {
+		for now < lost[name]-1 {
+			now = v.burn(1)
+		}
+		if now = number(e.update(name, "found").ResourceVersion); now == lost[name] {
+			same++
+		}
+	}
+	if same == 0 {
+		e.Fatalf("no version was given a second time; the server is at %d, lost were %v", now, lost)
+	}
+	from := e.log.mark()
+	e.reconnect(proxy)
+	e.awaitLine(from, "history went back", nil)
+	e.wantEpoch(inf, w)
+}

@@ -1,0 +1,269 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinform/kinform"
+)
+
+// Point 8: Status gives state, cause, attempts, resource version and staleness;
+// WaitSynced returns the cause (forbidden, no such resource, refused, …) and not
+// just a time-out.
+var nothingSilent = []story{
+	{"not run", notRun},
+	{"forbidden", forbidden},
+	{"unauthorized", unauthorized},
+	{"no such resource", noResource},
+	{"refused", refused},
+	{"a certificate that cannot be trusted", untrusted},
+	{"throttled", throttled},
+	{"a server that never answers", neverAnswers},
+	{"a watch that falls silent", silentWatch},
+	{"a watch that breaks, and comes back", brokenWatch},
+	{"every namespace, every informer of a factory", whichOne},
+}
+
+// failing is what an informer that fails must say.
+type failing struct {
+	reason kinform.Reason
+	is     func(error) bool // optional
+	says   string
+}
+
+// informant is an informer of any type.
+type informant interface {
+	runner
+	Status() kinform.Status
+}
+
+// wantCause runs an informer that cannot sync, and fails unless it says why.
+func (e *env) wantCause(inf informant, want failing) {
+	e.Helper()
+	e.run(inf)
+	e.awaitFailure(0, want.reason)
+	why := errors.New("the caller's own reason")
+	ctx, cancel := context.WithCancelCause(e.ctx)
+	cancel(why)
+	err := inf.WaitSynced(ctx)
+	var syncErr *kinform.SyncError
+	switch {
+	case !errors.As(err, &syncErr):
+		e.Fatalf("WaitSynced returns %v, want a *SyncError", err)
+	case !errors.Is(err, why):
+		e.Errorf("WaitSynced returns %v, which does not wrap why it had to end", err)
+	case syncErr.Status.Reason != want.reason || syncErr.Status.Attempts == 0:
+		e.Errorf("WaitSynced gives %q after %d attempts, want %q: %v", syncErr.Status.Reason, syncErr.Status.Attempts, want.reason, err)
+	case want.is != nil && !want.is(err):
+		e.Errorf("WaitSynced returns %v, which is something else", err)
+	}
+	for _, part := range []string{string(want.reason), want.says} {
+		if !strings.Contains(err.Error(), part) {
+			e.Errorf("WaitSynced says %q, without a word of %q", err, part)
+		}
+	}
+	st := inf.Status()
+	if st.Synced || st.Cause() == nil || st.Sources[0].Reason != want.reason || !strings.Contains(st.String(), string(want.reason)) {
+		e.Errorf("Status says %q, want %q", st, want.reason)
+	}
+}
+
+// wantWell fails unless the informer says that all is well, soon.
+func (e *env) wantWell(inf informant) {
+	e.Helper()
+	e.must(inf.WaitSynced(e.ctx), "waiting until all is well")
+	st := inf.Status()
+	src := st.Sources[0]
+	if st.Cause() != nil || src.Reason != "" || src.Attempts != 0 || !src.NextTry.IsZero() || src.Version.IsZero() || !st.Synced {
+		e.Errorf("Status says %q (%+v), want all well", st, src)
+	}
+	if s := st.Staleness(); s < 0 || s > patience {
+		e.Errorf("Status says that the server was heard of %v ago", s)
+	}
+}
+
+func notRun(e *env) {
+	inf := e.informer(e.config(), kinform.Options{})
+	err := inf.WaitSynced(over())
+	if err == nil || !strings.Contains(err.Error(), "not run") || !errors.Is(err, context.Canceled) {
+		e.Errorf("WaitSynced returns %v for an informer that was not run", err)
+	}
+	if st := inf.Status(); st.State() != kinform.Idle || st.Cause() != nil {
+		e.Errorf("Status says %q, want idle", st)
+	}
+}
+
+func forbidden(e *env) {
+	inf := e.informer(e.own(e.server.Forbidden(e.T)), kinform.Options{})
+	sub := e.subscribe(inf, "witness", subscribed{}).sub
+	e.wantCause(inf, failing{kinform.Forbidden, apierrors.IsForbidden, "configmaps in namespace " + e.ns})
+	if err := sub.WaitSynced(over()); !apierrors.IsForbidden(err) {
+		e.Errorf("the subscriber's WaitSynced returns %v, want forbidden", err)
+	}
+}
+
+// unauthorized needs a server that asks who is there.
+func unauthorized(e *env) {
+	cfg := rest.CopyConfig(e.server.Config)
+	if cfg.BearerToken == "" {
+		e.Log("the server does not ask who is there")
+		return
+	}
+	cfg.BearerToken = "nobody-gave-this-token"
+	inf := e.informer(e.own(cfg), kinform.Options{})
+	e.wantCause(inf, failing{kinform.Unauthorized, apierrors.IsUnauthorized, "configmaps"})
+}
+
+func noResource(e *env) {
+	nowhere := schema.GroupVersionResource{Group: "nowhere.example.com", Version: "v1", Resource: "things"}
+	inf := informerOf[*unstructured.Unstructured](e, e.config(), kinform.Options{Resource: nowhere})
+	e.wantCause(inf, failing{kinform.NoResource, apierrors.IsNotFound, "things.nowhere.example.com"})
+}
+
+func refused(e *env) {
+	e.create("o", "1")
+	cfg, proxy := e.proxied()
+	m := e.meddle(cfg)
+	e.disconnect(proxy)
+	inf := e.informer(cfg, kinform.Options{})
+	w := e.subscribe(inf, "witness", subscribed{})
+	e.wantCause(inf, failing{kinform.Refused, nil, proxy.Addr()})
+	m.awaitRequests(4) // by now three have failed
+	if n := inf.Status().Sources[0].Attempts; n < 3 {
+		e.Errorf("%d attempts after three failures", n)
+	}
+	e.reconnect(proxy)
+	e.wantWell(inf)
+	w.hears(e.update("o", "2"))
+	if st := inf.Status(); st.State() != kinform.Watching {
+		e.Errorf("Status says %q, want watching", st)
+	}
+}
+
+// untrusted needs a server with a certificate.
+func untrusted(e *env) {
+	cfg := rest.CopyConfig(e.server.Config)
+	if !strings.HasPrefix(cfg.Host, "https") {
+		e.Log("the server has no certificate")
+		return
+	}
+	cfg.CAData, cfg.CAFile = nil, ""
+	inf := e.informer(e.own(cfg), kinform.Options{})
+	e.wantCause(inf, failing{kinform.TLS, nil, "certificate"})
+}
+
+func throttled(e *env) {
+	cfg := e.config()
+	m := e.meddle(cfg)
+	m.before(times(1), func(*http.Request) *http.Response {
+		r := answer(http.StatusTooManyRequests, "text/plain", "later")
+		r.Header.Set("Retry-After", "1")
+		return r
+	})
+	inf := e.informer(cfg, kinform.Options{})
+	e.wantCause(inf, failing{kinform.Throttled, apierrors.IsTooManyRequests, "configmaps"})
+	src := inf.Status().Sources[0]
+	if wait := src.NextTry.Sub(src.Since); wait < 900*time.Millisecond {
+		e.Errorf("the next try is %v after the answer, which asked for a second", wait)
+	}
+	e.wantWell(inf)
+}
+
+// silence is how long the stories' servers may be silent.
+const silence = 300 * time.Millisecond
+
+func neverAnswers(e *env) {
+	cfg, proxy := e.proxied()
+	proxy.Hang(true)
+	inf := e.informer(cfg, kinform.Options{Silence: silence})
+	e.wantCause(inf, failing{kinform.Stalled, nil, "silent"})
+	proxy.Hang(false)
+	e.must(inf.WaitSynced(e.ctx), "waiting for a server that answers after all")
+}
+
+func silentWatch(e *env) {
+	e.create("o", "1")
+	cfg, proxy := e.proxied()
+	inf := e.informer(cfg, kinform.Options{Silence: silence})
+	w := e.subscribe(inf, "witness", subscribed{})
+	e.sync(inf)
+	w.hears(e.update("o", "2"))
+	from := e.log.mark()
+	proxy.Hang(true)
+	missed := e.update("o", "3")
+	e.awaitFailure(from, kinform.Stalled)
+	st := inf.Status()
+	if st.Cause() == nil || st.Sources[0].Reason != kinform.Stalled || !st.Synced || st.Staleness() < silence {
+		e.Errorf("Status says %q, heard of %v ago, want stalled for %v", st, st.Staleness(), silence)
+	}
+	if o, err := inf.Lister().Get(e.key("o")); err != nil || o.Data[value] != "2" {
+		e.Errorf("the store has %v (%v) while the server is silent", o, err)
+	}
+	proxy.Hang(false)
+	w.hears(missed)
+}
+
+// brokenWatch is of a quiet resource: nothing happens that would prove the new
+// watch, and yet all is well again once it is open.
+func brokenWatch(e *env) {
+	e.create("o", "1")
+	cfg, proxy := e.proxied()
+	inf := e.informer(cfg, kinform.Options{})
+	w := e.subscribe(inf, "witness", subscribed{})
+	e.sync(inf)
+	w.hears(e.update("o", "2")) // the watch is open
+	before := inf.Status()
+	from := e.log.mark()
+	e.disconnect(proxy)
+	e.awaitFailure(from, kinform.Refused)
+	st := inf.Status()
+	if st.Cause() == nil || !st.Synced || st.Sources[0].LastContact != before.Sources[0].LastContact {
+		e.Errorf("Status says %q, last contact %v, want a cause and the last contact from before: %v",
+			st, st.Sources[0].LastContact, before.Sources[0].LastContact)
+	}
+	from = e.log.mark()
+	e.reconnect(proxy)
+	e.soon(10 * time.Second).awaitRecovery(from) // long before a bookmark comes
+	e.wantWell(inf)
+	if n := inf.Status().Sources[0].Lists; n != 1 {
+		e.Errorf("%d lists: the watch was not resumed", n)
+	}
+}
+
+// whichOne has one namespace, and one informer, fail among others.
+func whichOne(e *env) {
+	second := e.newNamespace()
+	cfg := e.config()
+	m := e.meddle(cfg)
+	m.before(func(r *http.Request) bool { return strings.Contains(r.URL.Path, second) }, func(*http.Request) *http.Response {
+		return answer(http.StatusInternalServerError, "text/plain", "out of order")
+	})
+	f, err := kinform.NewFactory(cfg, e.options(kinform.Options{Namespaces: []string{e.ns, second}}))
+	e.must(err, "making a factory")
+	_, err = kinform.For[object](f)
+	e.must(err, "making an informer")
+	good := e.options(kinform.Options{Namespaces: []string{e.ns}})
+	fine, err := kinform.For[object](f, good)
+	e.must(err, "making another informer")
+	e.must(f.Start(e.ctx), "starting the factory")
+	e.Cleanup(f.Shutdown)
+	e.must(fine.WaitSynced(e.ctx), "waiting for the informer that works")
+	e.awaitFailure(0, kinform.ServerError)
+	err = f.WaitSynced(over())
+	if err == nil || !strings.Contains(err.Error(), second) || strings.Contains(err.Error(), "namespace "+e.ns) {
+		e.Errorf("the factory says %v, want a word of %s and none of %s", err, second, e.ns)
+	}
+	for _, st := range f.Status() {
+		if bad := len(st.Sources) == 2; bad != (st.Cause() != nil) {
+			e.Errorf("Status says %q", st)
+		}
+	}
+}

@@ -1,0 +1,267 @@
+package contract
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kinform/kinform"
+)
+
+// Point 7: slow subscribers cost what the live objects cost. Every event is
+// delivered while at most Limit wait; beyond that, or always with Latest, states
+// in the middle are merged per object: Old is the state last delivered, New the
+// newest. A slow or panicking subscriber does not touch the others.
+var slow = []story{
+	{"every event is delivered while at most Limit wait", everyEvent},
+	{"beyond the limit, what waits is bounded by the live objects", boundedQueue},
+	{"states in the middle are merged beyond the limit", mergedByLimit},
+	{"states in the middle are merged with Latest", mergedByLatest},
+	{"Latest merges what the handler has not got to", latestOfInitial},
+	{"a panicking subscriber goes on and does not touch the others", panicking},
+	{"a panic in the initial list does not keep it from syncing", panickingFirst},
+}
+
+// stuck is a subscriber whose handler stays in its call for the object "gate",
+// and one beside it that goes on.
+type stuck struct {
+	slow, quick *witness
+	inf         *informer
+	gate        *hold
+	mark        int
+}
+
+func newStuck(e *env, o subscribed) *stuck {
+	e.Helper()
+	inf := e.informer(e.config(), kinform.Options{})
+	s := &stuck{inf: inf, slow: e.subscribe(inf, "slow", o), quick: e.subscribe(inf, "quick", subscribed{})}
+	e.sync(inf)
+	e.must(s.slow.sub.WaitSynced(e.ctx), "waiting for the slow one")
+	s.gate = s.slow.hold(of(e.key("gate")))
+	e.create("gate", "")
+	e.await(s.gate.entered, "the slow handler to be called")
+	s.mark = s.slow.mark()
+	return s
+}
+
+// catchUp lets the slow one go on, and waits until it knows of an end.
+func (s *stuck) catchUp(end object) []told {
+	s.slow.e.Helper()
+	s.gate.release()
+	s.slow.hears(end)
+	return s.slow.since(s.mark)
+}
+
+func everyEvent(e *env) {
+	e.create("o", "0")
+	s := newStuck(e, subscribed{Limit: 50})
+	const steps = 40
+	for i := range steps {
+		e.update("o", fmt.Sprint(i+1))
+	}
+	end := e.create("the-end", "")
+	s.quick.hears(end)
+	if st := s.slow.status(s.inf); st.Waiting != steps+1 || st.Merged != 0 {
+		e.Errorf("%d wait and %d are merged, want %d and none", st.Waiting, st.Merged, steps+1)
+	}
+	got := byKey(s.catchUp(end))[e.key("o")]
+	if len(got) != steps {
+		e.Fatalf("told %d of %d steps: %v", len(got), steps, got)
+	}
+	for i, t := range got {
+		if t.kind != kinform.Updated || t.value != fmt.Sprint(i+1) {
+			e.Errorf("step %d is %v with the value %s", i+1, t, t.value)
+		}
+	}
+}
+
+func boundedQueue(e *env) {
+	const live, steps, limit = 4, 240, 10
+	objects := names("o", live)
+	e.seed("0", objects...)
+	s := newStuck(e, subscribed{Limit: limit})
+	c := &churn{e: e, names: objects, writers: 4, steps: steps / 4}
+	c.run()
+	end := e.create("the-end", "")
+	s.quick.hears(end)
+	// Per object at most an end and a new beginning; the limit again on top, as
+	// merging pays only now and then.
+	most := 2 * max(limit, 2*(live+1))
+	st := s.slow.status(s.inf)
+	if st.Waiting > most || st.Merged == 0 {
+		e.Errorf("%d wait and %d are merged after %d changes, want at most %d to wait", st.Waiting, st.Merged, steps, most)
+	}
+	if got := s.catchUp(end); len(got) > most {
+		e.Errorf("told %d things, want at most %d: %v", len(got), most, got)
+	}
+	s.slow.wantServer(e.onServer())
+	s.quick.wantServer(e.onServer())
+}
+
+func mergedByLatest(e *env) { merged(e, subscribed{Latest: true}, func() {}) }
+
+// mergedByLimit goes on until merging has paid again.
+func mergedByLimit(e *env) {
+	e.create("flood", "")
+	merged(e, subscribed{Limit: 1}, func() {
+		for i := range 100 {
+			e.update("flood", fmt.Sprint(i))
+		}
+	})
+}
+
+// merged does to each object what a slow subscriber may miss, and more of it.
+func merged(e *env, o subscribed, more func()) {
+	e.seed("0", "updated", "deleted", "recreated", "renewed", "back-and-gone", "untouched")
+	seen := e.onServer()
+	s := newStuck(e, o)
+
+	e.update("updated", "1")
+	e.update("updated", "2")
+	three := e.update("updated", "3")
+	e.create("added", "1")
+	added := e.update("added", "2")
+	e.create("came-and-went", "1")
+	e.update("came-and-went", "2")
+	e.delete("came-and-went")
+	e.update("deleted", "1")
+	e.delete("deleted")
+	recreated := e.recreate("recreated", "1")
+	e.recreate("renewed", "1")
+	renewed := e.update("renewed", "2")
+	e.delete("back-and-gone")
+	e.create("back-and-gone", "1")
+	e.delete("back-and-gone")
+	more()
+	end := e.create("the-end", "")
+	s.quick.hears(end)
+	truth := byKey(s.quick.since(0))
+
+	flood := byKey(s.catchUp(end))[e.key("flood")]
+	if len(flood) > 50 {
+		e.Errorf("told %d of 100 changes of one object", len(flood))
+	}
+	s.slow.wantTold(s.mark, map[string][]told{
+		"flood":         flood,
+		"updated":       {updated(seen[e.key("updated")], three)},
+		"added":         {toldOf(kinform.Added, added)},
+		"deleted":       {deletedFrom(seen[e.key("deleted")], last(truth[e.key("deleted")]))},
+		"recreated":     {deletedFrom(seen[e.key("recreated")], truth[e.key("recreated")][1]), toldOf(kinform.Added, recreated)},
+		"renewed":       {deletedFrom(seen[e.key("renewed")], truth[e.key("renewed")][1]), toldOf(kinform.Added, renewed)},
+		"back-and-gone": {deletedFrom(seen[e.key("back-and-gone")], truth[e.key("back-and-gone")][1])},
+		"the-end":       {toldOf(kinform.Added, end)},
+	})
+	server := e.onServer()
+	s.slow.wantServer(server)
+	s.quick.wantServer(server)
+}
+
+// deletedFrom is how a merged end is told: the end as it was, the state before
+// as it was last told.
+func deletedFrom(before object, end told) told {
+	end.old = before.ResourceVersion
+	return end
+}
+
+func last(events []told) told { return events[len(events)-1] }
+
+// latestOfInitial changes an object that waits behind the handler's first call.
+func latestOfInitial(e *env) {
+	e.seed("0", names("o", 5)...)
+	inf := e.informer(e.config(), kinform.Options{})
+	w := e.subscribe(inf, "latest", subscribed{Latest: true})
+	first := w.hold(nth(1))
+	quick := e.subscribe(inf, "quick", subscribed{})
+	e.sync(inf)
+	e.await(first.entered, "the first object")
+	var busy string
+	w.look(func() { busy = strings.TrimPrefix(w.events[0].key, e.ns+"/") })
+
+	want := map[string][]told{}
+	for _, name := range names("o", 5) {
+		if name != busy {
+			e.update(name, "1")
+			t := toldOf(kinform.Added, e.update(name, "2"))
+			t.initial = true
+			want[name] = []told{t}
+		}
+	}
+	end := e.create("the-end", "")
+	want["the-end"] = []told{toldOf(kinform.Added, end)}
+	quick.hears(end)
+	first.release()
+	w.hears(end)
+	w.wantTold(1, want)
+}
+
+func panicking(e *env) {
+	e.seed("0", "good", "bad")
+	inf := e.informer(e.config(), kinform.Options{})
+	type report struct {
+		key   string
+		value any
+		stack []byte
+	}
+	heard, reports := make(chan told, 10), make(chan report, 10)
+	panics := func(_ context.Context, ev eventOf) {
+		if ev.New().Data[value] == "panic" {
+			panic("no " + ev.Key)
+		}
+		heard <- toldBy(ev)
+	}
+	inf.Subscribe(panics, subscribed{Name: "reported", OnPanic: func(key string, value any, stack []byte) {
+		reports <- report{key, value, stack}
+	}})
+	inf.Subscribe(panics, subscribed{Name: "logged"})
+	calm := e.subscribe(inf, "calm", subscribed{})
+	e.sync(inf)
+
+	bad := e.update("bad", "panic")
+	after := e.update("good", "1")
+	calm.hears(after)
+	// Both that panicked have heard of the two initial objects, and go on.
+	for i := range 6 {
+		select {
+		case t := <-heard:
+			if i >= 4 && t.version != after.ResourceVersion {
+				e.Errorf("after the panic came %v, want %s@%s", t, keyOf(after), after.ResourceVersion)
+			}
+		case <-e.ctx.Done():
+			e.Fatal("a handler that panicked was not called again")
+		}
+	}
+	r := <-reports
+	if r.key != keyOf(bad) || r.value != "no "+keyOf(bad) || !strings.Contains(string(r.stack), "panicking") {
+		e.Errorf("OnPanic was told of %q, %v, with the stack\n%s", r.key, r.value, r.stack)
+	}
+	e.awaitLine(0, "panicked", func(ln line) bool {
+		return ln.values["subscriber"] == "logged" && ln.values["key"] == keyOf(bad) && strings.Contains(ln.values["panic"], "no "+keyOf(bad))
+	})
+	for i, want := range []uint64{1, 1, 0} {
+		if st := inf.Status().Subscribers[i]; st.Panics != want {
+			e.Errorf("Status counts %d panics of the subscriber %q, want %d", st.Panics, st.Name, want)
+		}
+	}
+	calm.wantServer(e.onServer())
+}
+
+func panickingFirst(e *env) {
+	all := names("o", 4)
+	e.seed("0", all...)
+	inf := e.informer(e.config(), kinform.Options{})
+	var calls []string
+	sub := inf.Subscribe(func(_ context.Context, ev eventOf) {
+		calls = append(calls, ev.Key)
+		panic("always")
+	})
+	e.sync(inf)
+	e.must(sub.WaitSynced(e.ctx), "waiting for a handler that panics")
+	slices.Sort(calls)
+	for i := range all {
+		all[i] = e.key(all[i])
+	}
+	if !slices.Equal(calls, all) {
+		e.Errorf("the handler was called for %v, want %v", calls, all)
+	}
+}

@@ -13,7 +13,18 @@ import (
 
 // TestContract proves the contract of doc.go against the embedded server. In
 // test/apiserver the same stories are told to a real kube-apiserver.
-func TestContract(t *testing.T) {
+func TestContract(t *testing.T) { contract.Run(t, embedded(t)) }
+
+// TestContractHTTP1 is the same with a connection for each watch, as behind many
+// proxies.
+func TestContractHTTP1(t *testing.T) {
+	s := embedded(t)
+	s.Config.NextProtos = []string{"http/1.1"}
+	contract.Run(t, s)
+}
+
+func embedded(t *testing.T) contract.Server {
+	t.Helper()
 	s, err := apisim.Start(apisim.Options{TLS: true})
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +34,7 @@ func TestContract(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	contract.Run(t, contract.Server{
+	return contract.Server{
 		Config:    s.Config(),
 		Forbidden: func(t *testing.T) *rest.Config { return powerless(t, s) },
 		Expire: func(context.Context) error {
@@ -38,7 +49,7 @@ func TestContract(t *testing.T) {
 				return nil
 			}, nil
 		},
-	})
+	}
 }
 
 // powerless is somebody whom the server lets do nothing while the test lasts.

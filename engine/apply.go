@@ -10,6 +10,8 @@ import (
 type Change struct {
 	Record *Record
 	Gone   bool
+
+	values [][]string // by index: what Record is found under
 }
 
 // inPlace is how many changes are made under the readers' lock at once; larger
@@ -52,7 +54,7 @@ func (c *Collection) Edit(batch []Change) {
 		if ch.Gone {
 			c.table.remove(ch.Record.key)
 		} else {
-			c.table.put(ch.Record)
+			c.table.put(ch.Record, ch.values)
 		}
 	}
 }
@@ -112,7 +114,7 @@ func (c *Collection) difference(p *Partition, list List) []Change {
 			continue
 		}
 		listed[s/64] |= 1 << (s % 64)
-		if held := c.table.at(s); held != r && (list.NewEpoch || !r.version.Before(held.version)) {
+		if held := c.table.at(s); held != r && (list.NewEpoch || !r.older(held)) {
 			changes = append(changes, Change{Record: r})
 		}
 	}
@@ -135,7 +137,7 @@ func (c *Collection) indexed(batch []Change) []Change {
 	}
 	good := batch[:0]
 	for _, ch := range batch {
-		if !ch.Gone && !c.computeValues(ch.Record) {
+		if !ch.Gone && !c.computeValues(&ch) {
 			held := c.table.get(ch.Record.key)
 			if held == nil || held.uid == ch.Record.uid {
 				continue
@@ -147,24 +149,16 @@ func (c *Collection) indexed(batch []Change) []Change {
 	return good
 }
 
-func (c *Collection) computeValues(r *Record) bool {
-	if len(r.values) == len(c.indexers) {
-		return true
-	}
-	held := c.table.get(r.key)
-	values := make([][]string, len(c.indexers))
+func (c *Collection) computeValues(ch *Change) bool {
+	ch.values = make([][]string, len(c.indexers))
 	for i, ix := range c.indexers {
-		v, err := indexContained(ix, r)
+		v, err := indexContained(ix, ch.Record)
 		if err != nil {
-			c.reject(r.key, err)
+			c.reject(ch.Record.key, err)
 			return false
 		}
-		if held != nil && slices.Equal(held.values[i], v) {
-			v = held.values[i] // share what did not change
-		}
-		values[i] = v
+		ch.values[i] = v
 	}
-	r.values = values
 	return true
 }
 
@@ -197,22 +191,22 @@ func (c *Collection) step(t *table, changes []Change, rep *replacement) []Delta 
 		case held == nil && ch.Gone, held == ch.Record && !ch.Gone:
 			// Nothing to do: gone already, or here already.
 		case held == nil:
-			t.put(ch.Record)
+			t.put(ch.Record, ch.values)
 			deltas = append(deltas, Delta{Kind: Added, New: ch.Record, Initial: rep != nil && rep.initial})
-		case ch.Record.version.Before(held.version) && (rep == nil || !rep.newEpoch),
+		case ch.Record.older(held) && (rep == nil || !rep.newEpoch),
 			rep == nil && !ch.Gone && held.sameState(ch.Record):
 			c.stale.Add(1)
 		case ch.Gone:
 			t.remove(held.key)
 			deltas = append(deltas, Delta{Kind: Deleted, Old: held, New: ch.Record, FinalStateUnknown: rep != nil})
-		case held.uid != ch.Record.uid && held.uid != "" && ch.Record.uid != "":
+		case ch.Record.another(held):
 			// Another object under the same name: the end of the first was missed.
-			t.put(ch.Record)
+			t.put(ch.Record, ch.values)
 			deltas = append(deltas,
 				Delta{Kind: Deleted, Old: held, New: held, FinalStateUnknown: true},
 				Delta{Kind: Added, New: ch.Record})
 		default:
-			t.put(ch.Record)
+			t.put(ch.Record, ch.values)
 			deltas = append(deltas, Delta{Kind: Updated, Old: held, New: ch.Record})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -112,17 +113,11 @@ func (c *Collection) AddIndex(ix Indexer) error {
 	}
 	p := newPostings()
 	for key, s := range c.table.slots {
-		r := c.table.at(s)
-		values, err := indexContained(ix, r)
+		values, err := indexContained(ix, c.table.at(s))
 		if err != nil {
 			c.reject(key, err)
 		}
-		// Values are the writer's business alone, so they may be added to a
-		// record that readers hold.
-		r.values = append(slices.Clip(r.values), values)
-		for _, v := range values {
-			p.add(v, s)
-		}
+		p.set(s, values)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -187,11 +182,7 @@ func (c *Collection) IndexValues(name string) []string {
 	if i < 0 {
 		return nil
 	}
-	values := make([]string, 0, len(c.table.indexes[i].sets))
-	for v := range c.table.indexes[i].sets {
-		values = append(values, v)
-	}
-	return values
+	return slices.Collect(maps.Keys(c.table.indexes[i].numbers))
 }
 
 // Indexers returns the names of the indexes.
@@ -213,7 +204,7 @@ func (c *Collection) indexLocked(name string) int {
 // once; for many, the slots are copied and read from a snapshot, so that the
 // writer does not wait for them.
 func (t *table) find(p *postings, value string) iter.Seq[*Record] {
-	set := p.sets[value]
+	set := p.find(value)
 	if set == nil {
 		return func(func(*Record) bool) {}
 	}
@@ -224,9 +215,9 @@ func (t *table) find(p *postings, value string) iter.Seq[*Record] {
 		}
 		return slices.Values(records)
 	}
-	set, snap := set.clone(), t.snapshot()
+	slots, snap := set.clone(), t.snapshot()
 	return func(yield func(*Record) bool) {
-		for s := range set.all() {
+		for s := range slots.all() {
 			if !yield(snap.at(s)) {
 				return
 			}

@@ -13,7 +13,7 @@ func script(letters string) []Delta {
 	var deltas []Delta
 	var old *Record
 	for i, c := range letters {
-		state := &Record{key: "k", uid: fmt.Sprint(i + 1)}
+		state := &Record{key: "k", number: uint64(i + 1)}
 		switch c {
 		case 'A':
 			deltas = append(deltas, Delta{Kind: Added, New: state})
@@ -37,9 +37,9 @@ func tell(deltas []Delta) string {
 	for _, d := range deltas {
 		old := "-"
 		if d.Old != nil {
-			old = d.Old.uid
+			old = d.Old.Version().String()
 		}
-		parts = append(parts, fmt.Sprintf("%s %s→%s", d.Kind, old, d.New.uid))
+		parts = append(parts, fmt.Sprintf("%s %s→%s", d.Kind, old, d.New.Version()))
 	}
 	return strings.Join(parts, ", ")
 }

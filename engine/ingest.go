@@ -26,7 +26,14 @@ type ingester struct {
 	scratch []byte
 }
 
-var errNoName = errors.New("metadata.name is missing")
+// maxNamespace is the longest namespace that is taken: far more than any server
+// allows.
+const maxNamespace = 1<<16 - 1
+
+var (
+	errNoName        = errors.New("metadata.name is missing")
+	errLongNamespace = errors.New("metadata.namespace is longer than 65,535 bytes")
+)
 
 // rejection says that one object, whose key is known, cannot be taken. Other
 // errors leave open which object it was.
@@ -52,6 +59,9 @@ func (in *ingester) record(it Item) (*Record, error) {
 	if len(m.Name) == 0 {
 		return nil, errNoName
 	}
+	if len(m.Namespace) > maxNamespace {
+		return nil, errLongNamespace
+	}
 	held := in.lookup(m.Namespace, m.Name)
 	version := ParseVersion(m.ResourceVersion)
 	raw := it.Bytes
@@ -66,10 +76,10 @@ func (in *ingester) record(it Item) (*Record, error) {
 		return held, nil
 	}
 	r := &Record{
-		nsLen:    int32(len(m.Namespace)),
+		nsLen:    uint16(len(m.Namespace)),
 		format:   it.Format,
 		deleting: m.Deleting,
-		version:  version,
+		number:   version.number,
 	}
 	in.packer.pack(r, m, raw)
 	in.identify(r, held)
@@ -81,7 +91,7 @@ func (in *ingester) record(it Item) (*Record, error) {
 // is not enough, as a server whose history went back gives versions again.
 func (in *ingester) isHeld(version Version, raw []byte) bool {
 	held := in.held
-	if held == nil || version.IsZero() || held.version != version || held.uid != string(in.meta.UID) {
+	if held == nil || version.IsZero() || held.Version() != version || held.uid != uidOf(in.meta.UID) {
 		return false
 	}
 	return !in.distrust || bytes.Equal(held.AppendBytes(nil), raw)
@@ -96,11 +106,7 @@ func (in *ingester) identify(r, held *Record) {
 	} else {
 		r.key = string(in.key)
 	}
-	if held != nil && held.uid == string(m.UID) {
-		r.uid = held.uid
-	} else {
-		r.uid = string(m.UID)
-	}
+	r.uid = uidOf(m.UID)
 	packed := in.labels.pack(m.Labels)
 	if held != nil && held.labels.Value() == string(packed) {
 		r.labels = held.labels
@@ -136,9 +142,10 @@ func (in *ingester) transformed(obj any) (*Record, error) {
 	if err != nil || in.transform == nil {
 		return r, err
 	}
-	if r.object, err = in.transformContained(obj); err != nil {
+	if obj, err = in.transformContained(obj); err != nil {
 		return nil, &rejection{r.key, in.held, fmt.Errorf("transform: %w", err)}
 	}
+	r.born(obj)
 	return r, nil
 }
 
@@ -162,6 +169,9 @@ func (in *ingester) fromObject(obj any) (*Record, error) {
 	if o.GetName() == "" {
 		return nil, errNoName
 	}
+	if len(o.GetNamespace()) > maxNamespace {
+		return nil, errLongNamespace
+	}
 	in.meta.Namespace = append(in.meta.Namespace[:0:0], o.GetNamespace()...)
 	in.meta.Name = append(in.meta.Name[:0:0], o.GetName()...)
 	in.meta.UID = append(in.meta.UID[:0:0], o.GetUID()...)
@@ -170,11 +180,10 @@ func (in *ingester) fromObject(obj any) (*Record, error) {
 		in.meta.Labels = append(in.meta.Labels, wire.Label{Key: []byte(k), Value: []byte(v)})
 	}
 	r := &Record{
-		nsLen:    int32(len(in.meta.Namespace)),
+		nsLen:    uint16(len(in.meta.Namespace)),
 		deleting: o.GetDeletionTimestamp() != nil,
-		version:  Version{opaque: o.GetResourceVersion()},
-		object:   obj,
 	}
+	r.born(obj)
 	in.identify(r, in.lookup(in.meta.Namespace, in.meta.Name))
 	return r, nil
 }

@@ -39,6 +39,7 @@ const (
 
 // packer packs the objects of one reflector. Only its goroutine uses it.
 type packer struct {
+	arena    arena
 	base     *Record // nil while it is learned
 	learning []byte
 	// heads are the records that others of a group are packed against. The
@@ -54,7 +55,7 @@ var groupSeed = maphash.MakeSeed()
 func (p *packer) pack(r *Record, m *wire.Meta, raw []byte) {
 	r.rawLen = uint32(len(raw))
 	if len(raw) < worthPacking {
-		r.hold(plain, nil, raw)
+		p.hold(r, plain, nil, raw)
 		return
 	}
 	groups := groupsOf(m)
@@ -64,17 +65,17 @@ func (p *packer) pack(r *Record, m *wire.Meta, raw []byte) {
 			continue
 		}
 		if packed := p.against(head, raw); len(packed)*goodGain < len(raw) {
-			r.hold(withParent, head, packed)
+			p.hold(r, withParent, head, packed)
 			return
 		}
 	}
 	// No parent, or none that is like it any more: it may become one.
 	if p.base != nil {
-		r.hold(withParent, p.base, p.against(p.base, raw))
+		p.hold(r, withParent, p.base, p.against(p.base, raw))
 	} else {
 		p.learn(raw)
 		p.scratch = s2.Encode(p.scratch[:cap(p.scratch)], raw)
-		r.hold(alone, nil, p.scratch)
+		p.hold(r, alone, nil, p.scratch)
 	}
 	for _, g := range groups {
 		p.lead(g, r)
@@ -116,7 +117,7 @@ func (p *packer) learn(raw []byte) {
 		return
 	}
 	p.base = &Record{rawLen: uint32(len(p.learning))}
-	p.base.hold(plain, nil, p.learning)
+	p.hold(p.base, plain, nil, p.learning)
 	p.learning = nil
 }
 
@@ -137,10 +138,10 @@ func (p *packer) lead(group uint64, r *Record) {
 	p.purgeAt = 2 * len(p.heads)
 }
 
-// hold copies packed bytes into the record.
-func (r *Record) hold(how packing, parent *Record, packed []byte) {
-	r.packing, r.parent = how, parent
-	r.packed = append(make([]byte, 0, len(packed)), packed...)
+// hold gives a record its packed bytes.
+func (p *packer) hold(r *Record, how packing, parent *Record, packed []byte) {
+	r.packing, r.parent, r.size = how, parent, uint32(len(packed))
+	r.slab, r.at = p.arena.put(packed)
 }
 
 // unpack appends a record's bytes to dst, whose free capacity is used.
@@ -148,14 +149,18 @@ func (r *Record) unpack(dst []byte) ([]byte, error) {
 	at := len(dst)
 	dst = slices.Grow(dst, int(r.rawLen))
 	into := dst[at : at+int(r.rawLen)]
+	if r.slab == nil {
+		return dst, nil
+	}
+	packed := r.slab.mem[r.at : r.at+r.size]
 	var err error
 	switch r.packing {
 	case plain:
-		copy(into, r.packed)
+		copy(into, packed)
 	case alone:
-		_, err = s2.Decode(into, r.packed)
+		_, err = s2.Decode(into, packed)
 	case withParent:
-		_, err = recent.of(r.parent).Decode(into, r.packed)
+		_, err = recent.of(r.parent).Decode(into, packed)
 	}
 	return dst[:at+int(r.rawLen)], err
 }

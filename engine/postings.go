@@ -1,141 +1,155 @@
 package engine
 
 import (
-	"iter"
+	"maps"
 	"slices"
 )
 
-// postings is an index: the slots found under each value.
-type postings struct{ sets map[string]*slotSet }
-
-func newPostings() *postings { return &postings{sets: map[string]*slotSet{}} }
-
-func (p *postings) add(value string, s slot) {
-	set := p.sets[value]
-	if set == nil {
-		set = &slotSet{}
-		p.sets[value] = set
-	}
-	set.add(s)
+// postings is an index: the slots found under each value, and the values of each
+// slot, so that a change needs nothing of the state before but its slot. Values
+// are numbered; a slot has the number of its one value, or that of a list.
+type postings struct {
+	numbers map[string]uint32
+	values  []value
+	free    []uint32   // numbers of values that no slot has any more
+	of      []uint32   // by slot: 0 for no value, or a number, or manyBit and where in many
+	many    [][]uint32 // of slots with several values
+	spare   []uint32   // places in many that are not used
 }
 
-func (p *postings) remove(value string, s slot) {
-	set := p.sets[value]
-	if set == nil {
+type value struct {
+	text string
+	set  slotSet
+}
+
+const manyBit = 1 << 31
+
+func newPostings() *postings {
+	return &postings{numbers: map[string]uint32{}, values: make([]value, 1)} // number 0 is none
+}
+
+// find returns the slots of a value, or nil.
+func (p *postings) find(text string) *slotSet {
+	if n, ok := p.numbers[text]; ok {
+		return &p.values[n].set
+	}
+	return nil
+}
+
+// set gives a slot its values, which are sorted and unique, instead of those that
+// it had.
+func (p *postings) set(s slot, values []string) {
+	if int(s) >= len(p.of) {
+		if len(values) == 0 {
+			return
+		}
+		p.of = append(p.of, make([]uint32, int(s)+1-len(p.of))...)
+	}
+	before := p.numbersOf(s)
+	if p.same(before, values) {
 		return
 	}
-	set.remove(s)
-	if set.n == 0 {
-		delete(p.sets, value)
+	p.release(s)
+	for _, n := range before {
+		p.values[n].set.remove(s)
+	}
+	after := make([]uint32, 0, 4)
+	for _, text := range values {
+		n := p.number(text)
+		p.values[n].set.add(s)
+		after = append(after, n)
+	}
+	for _, n := range before {
+		p.forget(n)
+	}
+	p.keep(s, after)
+}
+
+// numbersOf returns the numbers of a slot's values.
+func (p *postings) numbersOf(s slot) []uint32 {
+	if int(s) >= len(p.of) {
+		return nil
+	}
+	switch n := p.of[s]; {
+	case n == 0:
+		return nil
+	case n&manyBit != 0:
+		return p.many[n&^manyBit]
+	default:
+		return []uint32{n}
 	}
 }
 
-// move changes the values that a slot is found under. Values of a record are
-// sorted and unique.
-func (p *postings) move(s slot, from, to []string) {
-	if slices.Equal(from, to) {
+func (p *postings) same(numbers []uint32, values []string) bool {
+	return slices.EqualFunc(numbers, values, func(n uint32, text string) bool { return p.values[n].text == text })
+}
+
+// number returns the number of a value, a new one if it is new.
+func (p *postings) number(text string) uint32 {
+	if n, ok := p.numbers[text]; ok {
+		return n
+	}
+	var n uint32
+	if last := len(p.free) - 1; last >= 0 {
+		n, p.free = p.free[last], p.free[:last]
+		p.values[n].text = text
+	} else {
+		n = uint32(len(p.values))
+		p.values = append(p.values, value{text: text})
+	}
+	p.numbers[text] = n
+	return n
+}
+
+// forget gives up the number of a value that no slot has any more.
+func (p *postings) forget(n uint32) {
+	if p.values[n].set.n > 0 {
 		return
 	}
-	for _, v := range from {
-		if _, stays := slices.BinarySearch(to, v); !stays {
-			p.remove(v, s)
+	delete(p.numbers, p.values[n].text)
+	p.values[n] = value{}
+	p.free = append(p.free, n)
+}
+
+// keep notes the numbers of a slot's values, which has none noted.
+func (p *postings) keep(s slot, numbers []uint32) {
+	switch len(numbers) {
+	case 0:
+	case 1:
+		p.of[s] = numbers[0]
+	default:
+		var at uint32
+		if last := len(p.spare) - 1; last >= 0 {
+			at, p.spare = p.spare[last], p.spare[:last]
+			p.many[at] = numbers
+		} else {
+			at = uint32(len(p.many))
+			p.many = append(p.many, numbers)
 		}
+		p.of[s] = at | manyBit
 	}
-	for _, v := range to {
-		if _, there := slices.BinarySearch(from, v); !there {
-			p.add(v, s)
-		}
+}
+
+// release forgets what is noted of a slot.
+func (p *postings) release(s slot) {
+	if n := p.of[s]; n&manyBit != 0 {
+		p.many[n&^manyBit] = nil
+		p.spare = append(p.spare, n&^manyBit)
 	}
+	p.of[s] = 0
 }
 
 func (p *postings) clone() *postings {
-	c := &postings{sets: make(map[string]*slotSet, len(p.sets))}
-	for v, set := range p.sets {
-		c.sets[v] = set.clone()
+	c := &postings{
+		numbers: maps.Clone(p.numbers),
+		values:  slices.Clone(p.values),
+		free:    slices.Clone(p.free),
+		of:      slices.Clone(p.of),
+		many:    slices.Clone(p.many), // its elements are never changed
+		spare:   slices.Clone(p.spare),
+	}
+	for i := range c.values {
+		c.values[i].set = c.values[i].set.clone()
 	}
 	return c
-}
-
-// slotSet is a sorted set of slots, in chunks, so that a change moves at most a
-// chunk however large the set is.
-type slotSet struct {
-	chunks [][]slot
-	n      int
-}
-
-const chunkSize = 1024
-
-func (s *slotSet) chunkOf(x slot) int {
-	i, found := slices.BinarySearchFunc(s.chunks, x, func(c []slot, x slot) int {
-		return int(int64(c[0]) - int64(x))
-	})
-	if !found && i > 0 {
-		i--
-	}
-	return i
-}
-
-func (s *slotSet) add(x slot) {
-	if len(s.chunks) == 0 {
-		s.chunks = [][]slot{{x}}
-		s.n = 1
-		return
-	}
-	i := s.chunkOf(x)
-	at, found := slices.BinarySearch(s.chunks[i], x)
-	if found {
-		return
-	}
-	s.n++
-	if len(s.chunks[i]) < chunkSize {
-		s.chunks[i] = slices.Insert(s.chunks[i], at, x)
-		return
-	}
-	if at == chunkSize && i == len(s.chunks)-1 {
-		s.chunks = append(s.chunks, []slot{x}) // rising slots fill chunks whole
-		return
-	}
-	half := slices.Clone(s.chunks[i][chunkSize/2:])
-	s.chunks[i] = s.chunks[i][:chunkSize/2]
-	s.chunks = slices.Insert(s.chunks, i+1, half)
-	if at > chunkSize/2 {
-		i, at = i+1, at-chunkSize/2
-	}
-	s.chunks[i] = slices.Insert(s.chunks[i], at, x)
-}
-
-func (s *slotSet) remove(x slot) {
-	if len(s.chunks) == 0 {
-		return
-	}
-	i := s.chunkOf(x)
-	at, found := slices.BinarySearch(s.chunks[i], x)
-	if !found {
-		return
-	}
-	s.n--
-	s.chunks[i] = slices.Delete(s.chunks[i], at, at+1)
-	if len(s.chunks[i]) == 0 {
-		s.chunks = slices.Delete(s.chunks, i, i+1)
-	}
-}
-
-func (s *slotSet) clone() *slotSet {
-	c := &slotSet{chunks: make([][]slot, len(s.chunks)), n: s.n}
-	for i := range s.chunks {
-		c.chunks[i] = slices.Clone(s.chunks[i])
-	}
-	return c
-}
-
-func (s *slotSet) all() iter.Seq[slot] {
-	return func(yield func(slot) bool) {
-		for _, c := range s.chunks {
-			for _, x := range c {
-				if !yield(x) {
-					return
-				}
-			}
-		}
-	}
 }

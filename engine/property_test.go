@@ -198,8 +198,8 @@ func (p *replay) take(inf *Informer, d Delta) {
 	}
 	p.seen[d.Key()] = d.New
 	epochs := inf.Status()[0].Epochs
-	if held := inf.Get(d.Key()); held != nil && held.version.Before(d.New.version) && epochs == 0 {
-		p.t.Errorf("heard of %s at %s while the store has %s", d.Key(), d.New.version, held.version)
+	if held := inf.Get(d.Key()); held != nil && held.older(d.New) && epochs == 0 {
+		p.t.Errorf("heard of %s at %s while the store has %s", d.Key(), d.New.Version(), held.Version())
 	}
 }
 

@@ -70,7 +70,7 @@ func ReasonOf(err error) Reason {
 	case errors.As(err, &status):
 		return ServerError
 	case errors.As(err, &syntax), errors.As(err, &limit), errors.As(err, &kind),
-		errors.As(err, &event), errors.Is(err, errNoName):
+		errors.As(err, &event), errors.Is(err, errNoName), errors.Is(err, errLongNamespace):
 		return Garbled
 	case errors.Is(err, syscall.ECONNREFUSED), errors.As(err, &dns),
 		errors.As(err, &dial) && dial.Op == "dial":

@@ -1,36 +1,40 @@
 package engine
 
 import (
+	"encoding/hex"
 	"fmt"
+	"hash/maphash"
+	"runtime"
 	"sync/atomic"
 	"unique"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/kinform/kinform/wire"
 )
 
-// Record is one state of one object: the bytes that the server sent, and what
-// was scanned out of them. A record never changes; a new state is a new record.
+// Record is one state of one object: the bytes that the server sent, packed, and
+// what was scanned out of them. A record never changes; a new state is a new
+// record. There may be a million of them, so each field earns its place.
 type Record struct {
-	key       string
-	nsLen     int32 // the namespace is key[:nsLen]
-	format    wire.Format
-	deleting  bool
-	version   Version
-	uid       string
-	labels    unique.Handle[string]
-	packing   packing
-	rawLen    uint32     // of the bytes before they were packed
-	parent    *Record    // what packed needs to be unpacked, if anything
-	packed    []byte     // nil for a record that was born as an object
-	object    any        // the object of such a record
-	values    [][]string // by index: the values this record is found under
-	decodings atomic.Pointer[decoding]
+	key    string
+	uid    uid
+	number uint64 // the version, if a server made it, else 0
+	labels unique.Handle[string]
 
-	// For residency: whether the decodings are kept for readers, were read since
-	// it last looked, and belong to a state that has left the store; and when the
-	// record was last gone over.
-	kept, used, superseded atomic.Bool
-	swept                  atomic.Uint32
+	slab   *slab   // where the packed bytes are; nil for an object
+	parent *Record // whose bytes they are packed against, if any
+	at     uint32
+	size   uint32 // packed
+	rawLen uint32 // as the server sent them
+
+	nsLen    uint16 // the namespace is key[:nsLen]
+	format   wire.Format
+	packing  packing
+	deleting bool
+
+	use       usage
+	decodings atomic.Pointer[decoding]
 }
 
 // Key is "namespace/name", or "name" for objects without a namespace.
@@ -47,19 +51,66 @@ func (r *Record) Name() string {
 	return r.key[r.nsLen+1:]
 }
 
-// UID is the server's identity of the object.
-func (r *Record) UID() string { return r.uid }
-
 // Labels are the object's labels; no decoding is needed to read them.
 func (r *Record) Labels() Labels { return Labels{r.labels.Value()} }
 
 // Deleting tells whether the object has a deletion timestamp.
 func (r *Record) Deleting() bool { return r.deleting }
 
+// Format is the encoding of the bytes.
+func (r *Record) Format() wire.Format { return r.format }
+
+// Size is the number of bytes that the server sent, Packed that of the bytes that
+// they are held in.
+func (r *Record) Size() int   { return int(r.rawLen) }
+func (r *Record) Packed() int { return int(r.size) }
+
+// Object is the object of a record that came from a source of objects.
+func (r *Record) Object() any {
+	if r.slab != nil {
+		return nil
+	}
+	if d := r.decodings.Load(); d != nil && d.view == nil {
+		return d.obj
+	}
+	return nil
+}
+
+// UID is the server's identity of the object.
+func (r *Record) UID() string {
+	if s, ok := r.uid.text(); ok {
+		return s
+	}
+	if o, err := meta.Accessor(r.Object()); err == nil {
+		return string(o.GetUID())
+	}
+	var m wire.Meta
+	if err := m.Scan(r.format, r.AppendBytes(nil)); err != nil {
+		return ""
+	}
+	return string(m.UID)
+}
+
+// Version is the object's resource version.
+func (r *Record) Version() Version {
+	if r.number != 0 {
+		return Version{number: r.number}
+	}
+	if o, err := meta.Accessor(r.Object()); err == nil {
+		return Version{opaque: o.GetResourceVersion()}
+	}
+	var m wire.Meta
+	if err := m.Scan(r.format, r.AppendBytes(nil)); err != nil {
+		return Version{}
+	}
+	return Version{opaque: string(m.ResourceVersion)}
+}
+
 // AppendBytes appends the object as the server sent it, in Format, to dst; nothing
 // for a record that came from a source of objects.
 func (r *Record) AppendBytes(dst []byte) []byte {
 	dst, err := r.unpack(dst)
+	runtime.KeepAlive(r) // and with it the slab
 	if err != nil {
 		// What we packed ourselves cannot be unpacked: memory was overwritten.
 		panic(fmt.Sprintf("kinform: the packed bytes of %s are corrupt: %v", r.key, err))
@@ -67,23 +118,76 @@ func (r *Record) AppendBytes(dst []byte) []byte {
 	return dst
 }
 
-// Format is the encoding of the bytes.
-func (r *Record) Format() wire.Format { return r.format }
-
-// Object is the object of a record that came from a source of objects.
-func (r *Record) Object() any { return r.object }
-
-// Version is the object's resource version.
-func (r *Record) Version() Version { return r.version }
-
-// Size is the number of bytes that the server sent.
-func (r *Record) Size() int { return int(r.rawLen) }
-
-// Packed is the number of bytes that they are held in.
-func (r *Record) Packed() int { return len(r.packed) }
+// older tells whether r is an older state than o. Versions that no server made
+// tell nothing.
+func (r *Record) older(o *Record) bool {
+	return r.number != 0 && o.number != 0 && r.number < o.number
+}
 
 // sameState tells whether two records are one state of one object. Versions that
 // no server made say nothing, so such records never count as the same.
 func (r *Record) sameState(o *Record) bool {
-	return r.uid == o.uid && r.version == o.version && r.version.number != 0
+	return r.uid == o.uid && r.number == o.number && r.number != 0
+}
+
+// another tells whether two records of one key are of different objects.
+func (r *Record) another(o *Record) bool {
+	return r.uid != o.uid && r.uid != uid{} && o.uid != uid{}
+}
+
+// uid is the identity of an object in 16 bytes: the UUID itself, or a hash of
+// whatever else somebody wrote.
+type uid struct {
+	bytes  [16]byte
+	hashed bool
+}
+
+var uidSeed = maphash.MakeSeed()
+
+func uidOf(text []byte) uid {
+	var u uid
+	if len(text) == 0 {
+		return u
+	}
+	if len(text) == 36 && text[8] == '-' && text[13] == '-' && text[18] == '-' && text[23] == '-' {
+		var digits [32]byte
+		n := copy(digits[:], text[:8])
+		n += copy(digits[n:], text[9:13])
+		n += copy(digits[n:], text[14:18])
+		n += copy(digits[n:], text[19:23])
+		copy(digits[n:], text[24:])
+		if _, err := hex.Decode(u.bytes[:], digits[:]); err == nil && u.matches(text) {
+			return u
+		}
+	}
+	h := maphash.Bytes(uidSeed, text)
+	return uid{bytes: [16]byte{0: byte(h), 1: byte(h >> 8), 2: byte(h >> 16), 3: byte(h >> 24),
+		4: byte(h >> 32), 5: byte(h >> 40), 6: byte(h >> 48), 7: byte(h >> 56), 8: 1}, hashed: true}
+}
+
+// matches tells whether the bytes give the text back: a UUID in capitals does not.
+func (u uid) matches(text []byte) bool {
+	s, ok := u.text()
+	return ok && s == string(text)
+}
+
+// text returns the identity as it was written, if the bytes tell.
+func (u uid) text() (string, bool) {
+	if u.hashed {
+		return "", false
+	}
+	if u == (uid{}) {
+		return "", true
+	}
+	b := make([]byte, 36)
+	hex.Encode(b, u.bytes[:4])
+	b[8] = '-'
+	hex.Encode(b[9:], u.bytes[4:6])
+	b[13] = '-'
+	hex.Encode(b[14:], u.bytes[6:8])
+	b[18] = '-'
+	hex.Encode(b[19:], u.bytes[8:10])
+	b[23] = '-'
+	hex.Encode(b[24:], u.bytes[10:])
+	return string(b), true
 }

@@ -202,6 +202,7 @@ func (r *Reflector) replace(list List, version Version) {
 			"source", r.source.String(), "from", r.version.String(), "to", version.String())
 	}
 	r.collection.Replace(r.part, list)
+	r.in.compact()
 	if r.incomplete++; !list.Incomplete {
 		r.incomplete = 0
 	}
@@ -248,6 +249,7 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 		batch, err = r.pull(stream, batch[:0])
 		r.collection.Apply(batch)
 		clear(batch)
+		r.in.compact()
 		if err != nil {
 			return r.watchEnded(ctx, dog.cause(err), heard || time.Since(began) > time.Second)
 		}
@@ -291,12 +293,13 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 	if err != nil {
 		return batch, fmt.Errorf("watch %s: an event after version %s: %w", r.source, r.version, err)
 	}
-	if record.version.Before(r.version) {
+	version := record.Version()
+	if version.Before(r.version) {
 		r.collection.stale.Add(1) // sent twice, or out of order
 		return batch, nil
 	}
-	if !record.version.IsZero() {
-		r.version = record.version
+	if !version.IsZero() {
+		r.version = version
 	}
 	return append(batch, Change{Record: record, Gone: ev.Type == wire.Deleted}), nil
 }

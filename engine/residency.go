@@ -67,18 +67,18 @@ func (r *Record) decodedWeight() int64 {
 	return max(int64(r.rawLen)*weightOfDecoded, smallestWeight)
 }
 
-// now is the time, coarsely.
-func coarseNow() uint32 { return uint32(time.Now().Unix() / int64(idle/time.Second)) }
+// coarseNow counts periods of idle.
+func coarseNow() uint32 {
+	return uint32(time.Now().Unix()/int64(idle/time.Second)) & (1<<(32-sweptShift) - 1)
+}
 
 // touch notes that a decoded record was read again.
 func (m *residency) touch(r *Record, use Use) {
 	if use == Pass || m.mode == NeverDecoded {
 		return
 	}
-	if r.kept.Load() {
-		if !r.used.Load() {
-			r.used.Store(true)
-		}
+	if r.use.has(kept) {
+		r.use.set(used)
 		return
 	}
 	m.admit(r, use)
@@ -88,14 +88,14 @@ func (m *residency) touch(r *Record, use Use) {
 func (m *residency) admit(r *Record, use Use) {
 	if use == Sweep {
 		now := coarseNow()
-		if before := r.swept.Swap(now); now-before > 2 {
+		if before := r.use.sweep(now); now-before > 2 {
 			use = Pass
 		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	keep := use != Pass && m.mode != NeverDecoded || m.mode == AlwaysDecoded
-	if !keep || r.superseded.Load() {
+	if !keep || r.use.has(superseded) {
 		m.passLocked(r)
 		return
 	}
@@ -107,7 +107,7 @@ func (m *residency) passLocked(r *Record) {
 	if m.pass == nil {
 		m.pass = make([]*Record, passing)
 	}
-	if out := m.pass[m.next]; out != nil && out != r && !out.kept.Load() {
+	if out := m.pass[m.next]; out != nil && out != r && !out.use.has(kept) {
 		out.decodings.Store(nil)
 	}
 	m.pass[m.next] = r
@@ -115,10 +115,10 @@ func (m *residency) passLocked(r *Record) {
 }
 
 func (m *residency) keepLocked(r *Record) {
-	if r.kept.Swap(true) || m.mode == AlwaysDecoded {
+	if r.use.set(kept) || m.mode == AlwaysDecoded {
 		return
 	}
-	r.used.Store(true)
+	r.use.set(used)
 	keptWeight.Add(r.decodedWeight())
 	m.kept = append(m.kept, r)
 	if m.tick == nil {
@@ -141,7 +141,7 @@ func (m *residency) makeRoomLocked() {
 		}
 		m.hand %= len(m.kept)
 		r := m.kept[m.hand]
-		if r.kept.Load() && r.used.CompareAndSwap(true, false) {
+		if r.use.has(kept) && r.use.clear(used) {
 			m.hand++
 			continue
 		}
@@ -156,7 +156,7 @@ func (m *residency) makeRoomLocked() {
 
 // releaseLocked lets go of a record's objects.
 func (m *residency) releaseLocked(r *Record) {
-	if r.kept.Swap(false) {
+	if r.use.clear(kept) {
 		keptWeight.Add(-r.decodedWeight())
 		r.decodings.Store(nil)
 	}
@@ -167,7 +167,7 @@ func (m *residency) age() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, r := range m.kept {
-		if !r.used.Swap(false) {
+		if !r.use.clear(used) {
 			m.releaseLocked(r)
 		}
 	}
@@ -180,20 +180,20 @@ func (m *residency) age() {
 
 // tidyLocked forgets records that were let go.
 func (m *residency) tidyLocked() {
-	m.kept = slices.DeleteFunc(m.kept, func(r *Record) bool { return !r.kept.Load() })
+	m.kept = slices.DeleteFunc(m.kept, func(r *Record) bool { return !r.use.has(kept) })
 	m.gone = 0
 }
 
 // supersede notes that a record has left the store. Its object stays at hand for
 // a while: handlers get it as the old state.
 func (m *residency) supersede(r *Record) {
-	r.superseded.Store(true)
+	r.use.set(superseded)
 	if r.decodings.Load() == nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if r.kept.Swap(false) && m.mode != AlwaysDecoded {
+	if r.use.clear(kept) && m.mode != AlwaysDecoded {
 		keptWeight.Add(-r.decodedWeight())
 		if m.gone++; m.gone > passing && m.gone*2 > len(m.kept) {
 			m.tidyLocked()

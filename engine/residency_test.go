@@ -111,14 +111,14 @@ func TestResidencyKeepsToItsBudget(t *testing.T) {
 	}
 	s := newResidents(t, Residency(fits*weight), 1000)
 	s.want(t, "first time", Read, 1000)
-	kept := 0
+	n := 0
 	for r := range s.All() {
-		if r.kept.Load() {
-			kept++
+		if r.use.has(kept) {
+			n++
 		}
 	}
-	if kept == 0 || kept > fits {
-		t.Errorf("%d objects are kept, %d fit", kept, fits)
+	if n == 0 || n > fits {
+		t.Errorf("%d objects are kept, %d fit", n, fits)
 	}
 	// What is read again and again stays, while others come and go.
 	hot := s.Get("ns/t00007")
@@ -130,7 +130,7 @@ func TestResidencyKeepsToItsBudget(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !hot.kept.Load() {
+	if !hot.use.has(kept) {
 		t.Error("the object that was read most was let go")
 	}
 }

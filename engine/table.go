@@ -85,28 +85,29 @@ func (t *table) getBytes(key []byte) *Record {
 
 func (t *table) at(s slot) *Record { return t.pages[s/pageSize].records[s%pageSize] }
 
-// put stores a record and returns the one that it replaces, or nil.
-func (t *table) put(r *Record) (old *Record) {
+// put stores a record, with the values under which each index finds it.
+func (t *table) put(r *Record, values [][]string) {
 	s, ok := t.slots[r.key]
 	if ok {
-		old = t.at(s)
-		t.weigh(old, -1)
-		for i, p := range t.indexes {
-			p.move(s, old.values[i], r.values[i])
-		}
+		t.weigh(t.at(s), -1)
 	} else {
 		s = t.newSlot()
 		t.slots[r.key] = s
-		t.spaces.add(r.Namespace(), s)
-		for i, p := range t.indexes {
-			for _, v := range r.values[i] {
-				p.add(v, s)
-			}
-		}
+		t.spaces.set(s, []string{r.Namespace()})
+	}
+	for i, p := range t.indexes {
+		p.set(s, values[i])
 	}
 	t.weigh(r, 1)
 	t.writable(s).records[s%pageSize] = r
-	return old
+}
+
+// swap stores another record of the state that is stored.
+func (t *table) swap(r *Record) {
+	s := t.slots[r.key]
+	t.weigh(t.at(s), -1)
+	t.weigh(r, 1)
+	t.writable(s).records[s%pageSize] = r
 }
 
 // remove takes a key out and returns its record, or nil.
@@ -118,11 +119,9 @@ func (t *table) remove(key string) *Record {
 	old := t.at(s)
 	delete(t.slots, key)
 	t.weigh(old, -1)
-	t.spaces.remove(old.Namespace(), s)
-	for i, p := range t.indexes {
-		for _, v := range old.values[i] {
-			p.remove(v, s)
-		}
+	t.spaces.set(s, nil)
+	for _, p := range t.indexes {
+		p.set(s, nil)
 	}
 	t.writable(s).records[s%pageSize] = nil
 	t.free = append(t.free, s)
@@ -131,7 +130,10 @@ func (t *table) remove(key string) *Record {
 
 func (t *table) weigh(r *Record, sign int64) {
 	t.bytes += sign * int64(r.rawLen)
-	t.packed += sign * int64(len(r.packed))
+	t.packed += sign * int64(r.size)
+	if r.slab != nil {
+		r.slab.live += sign * int64(r.size)
+	}
 }
 
 func (t *table) newSlot() slot {

@@ -37,6 +37,9 @@ type decoding struct {
 	next *decoding
 }
 
+// born makes r the record of an object.
+func (r *Record) born(obj any) { r.decodings.Store(&decoding{obj: obj}) }
+
 // find returns the decoding of a view, or nil.
 func (d *decoding) find(v *View) *decoding {
 	for ; d != nil; d = d.next {
@@ -60,7 +63,7 @@ func (l *decodeLocks) of(r *Record) *sync.Mutex {
 // Decode returns a record's object in a view. It is shared: callers must not
 // change it. The error is a *DecodeError.
 func (c *Collection) Decode(r *Record, v *View, use Use) (any, error) {
-	if r.object != nil {
+	if r.slab == nil {
 		return v.Decode(r) // there is nothing to decode, and nothing to let go
 	}
 	if d := r.decodings.Load().find(v); d != nil {

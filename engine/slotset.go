@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"iter"
+	"slices"
+)
+
+// slotSet is a sorted set of slots, in chunks, so that a change moves at most a
+// chunk however large the set is.
+type slotSet struct {
+	chunks [][]slot
+	n      int
+}
+
+const chunkSize = 1024
+
+func (s *slotSet) chunkOf(x slot) int {
+	i, found := slices.BinarySearchFunc(s.chunks, x, func(c []slot, x slot) int {
+		return int(int64(c[0]) - int64(x))
+	})
+	if !found && i > 0 {
+		i--
+	}
+	return i
+}
+
+func (s *slotSet) add(x slot) {
+	if len(s.chunks) == 0 {
+		s.chunks = [][]slot{{x}}
+		s.n = 1
+		return
+	}
+	i := s.chunkOf(x)
+	at, found := slices.BinarySearch(s.chunks[i], x)
+	if found {
+		return
+	}
+	s.n++
+	if len(s.chunks[i]) < chunkSize {
+		s.chunks[i] = slices.Insert(s.chunks[i], at, x)
+		return
+	}
+	if at == chunkSize && i == len(s.chunks)-1 {
+		s.chunks = append(s.chunks, []slot{x}) // rising slots fill chunks whole
+		return
+	}
+	half := slices.Clone(s.chunks[i][chunkSize/2:])
+	s.chunks[i] = s.chunks[i][:chunkSize/2]
+	s.chunks = slices.Insert(s.chunks, i+1, half)
+	if at > chunkSize/2 {
+		i, at = i+1, at-chunkSize/2
+	}
+	s.chunks[i] = slices.Insert(s.chunks[i], at, x)
+}
+
+func (s *slotSet) remove(x slot) {
+	if len(s.chunks) == 0 {
+		return
+	}
+	i := s.chunkOf(x)
+	at, found := slices.BinarySearch(s.chunks[i], x)
+	if !found {
+		return
+	}
+	s.n--
+	s.chunks[i] = slices.Delete(s.chunks[i], at, at+1)
+	if len(s.chunks[i]) == 0 {
+		s.chunks = slices.Delete(s.chunks, i, i+1)
+	}
+}
+
+func (s *slotSet) clone() slotSet {
+	c := slotSet{chunks: make([][]slot, len(s.chunks)), n: s.n}
+	for i := range s.chunks {
+		c.chunks[i] = slices.Clone(s.chunks[i])
+	}
+	return c
+}
+
+func (s *slotSet) all() iter.Seq[slot] {
+	return func(yield func(slot) bool) {
+		for _, c := range s.chunks {
+			for _, x := range c {
+				if !yield(x) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -73,7 +73,8 @@ func (s Status) State() State { return s.worst().State }
 func (s Status) Cause() error { return s.worst().Cause }
 
 // Staleness is how long ago the server was last heard of: the store is at most
-// that old while the state is Watching.
+// that old while the state is Watching. Before it was ever heard of, it is the
+// largest duration there is.
 func (s Status) Staleness() time.Duration {
 	last := s.worst().LastContact
 	for _, src := range s.Sources {

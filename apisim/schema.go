@@ -159,18 +159,19 @@ func textOf(values []any) []string {
 
 func (s *openAPISchema) checkType(value any, path *field.Path) *field.Error {
 	have := typeName(value)
+	if s.IntOrString {
+		if have == "integer" || have == "string" {
+			return nil
+		}
+		return field.TypeInvalid(path, have, "must be of type integer or string")
+	}
 	switch {
-	case s.IntOrString && (have == "integer" || have == "string"), s.Type == "", s.Type == have,
-		s.Type == "number" && have == "integer":
+	case s.Type == "", s.Type == have, s.Type == "number" && have == "integer":
 		return nil
 	case s.Type == "integer" && have == "number" && value.(float64) == math.Trunc(value.(float64)):
 		return nil
 	}
-	want := s.Type
-	if s.IntOrString {
-		want = "integer or string"
-	}
-	return field.TypeInvalid(path, have, "must be of type "+want)
+	return field.TypeInvalid(path, have, "must be of type "+s.Type)
 }
 
 // typeName is the name of a JSON value's type in a schema.

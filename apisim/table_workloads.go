@@ -132,15 +132,15 @@ func jobDuration(j *batchv1.Job) string {
 
 func cronJobCells(c *batchv1.CronJob) []any {
 	names, images := namesAndImages(&c.Spec.JobTemplate.Spec.Template)
-	zone, last, suspended := none, none, "<unset>"
+	zone, last, suspended := none, none, "False"
 	if c.Spec.TimeZone != nil {
 		zone = *c.Spec.TimeZone
 	}
 	if c.Status.LastScheduleTime != nil {
 		last = since(c.Status.LastScheduleTime.Time)
 	}
-	if c.Spec.Suspend != nil {
-		suspended = map[bool]string{true: "True", false: "False"}[*c.Spec.Suspend]
+	if c.Spec.Suspend != nil && *c.Spec.Suspend {
+		suspended = "True"
 	}
 	return []any{
 		c.Name, c.Spec.Schedule, zone, suspended, int64(len(c.Status.Active)), last, age(c),

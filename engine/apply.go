@@ -67,6 +67,9 @@ type List struct {
 	// Incomplete: some objects could not be read, so what is missing from the
 	// list is kept: it may be one of them. In a new epoch, nothing is.
 	Incomplete bool
+	// Stored, if set, is called when the store has the list and nobody knows of it
+	// yet. It must not call the collection.
+	Stored func()
 }
 
 // Replace makes a partition equal to a list. Records that are in the store
@@ -75,29 +78,29 @@ type List struct {
 func (c *Collection) Replace(p *Partition, list List) {
 	c.write.Lock()
 	defer c.write.Unlock()
-	initial := c.waiting[p]
+	rep := &replacement{initial: c.waiting[p], newEpoch: list.NewEpoch}
 	changes := c.indexed(c.difference(p, list))
-	deltas := func(t *table) []Delta {
-		ds := c.step(t, changes, &replacement{initial, list.NewEpoch})
-		if delete(c.waiting, p); initial && len(c.waiting) == 0 {
-			ds = append(ds, Delta{Kind: initialEnd})
-			close(c.synced)
-		}
-		return ds
-	}
-	var ds []Delta
+	var deltas []Delta
 	if len(changes) <= inPlace {
 		c.mu.Lock()
-		ds = deltas(c.table)
+		deltas = c.step(c.table, changes, rep)
 	} else {
 		next := c.table.clone()
-		ds = deltas(next)
+		deltas = c.step(next, changes, rep)
 		c.mu.Lock()
 		c.table = next
 	}
-	c.push(ds)
+	if list.Stored != nil {
+		list.Stored()
+	}
+	delete(c.waiting, p)
+	if rep.initial && len(c.waiting) == 0 {
+		deltas = append(deltas, Delta{Kind: initialEnd})
+		close(c.synced)
+	}
+	c.push(deltas)
 	c.mu.Unlock()
-	c.supersede(ds)
+	c.supersede(deltas)
 }
 
 // replacement tells step that the changes come from a list.

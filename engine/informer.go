@@ -98,7 +98,8 @@ func (e *SyncError) Unwrap() []error {
 }
 
 // WaitSynced waits until the first list is in the store. When ctx ends before,
-// it returns a *SyncError that names the cause.
+// it returns a *SyncError that names the cause; of several namespaces, that of one
+// that fails.
 func (inf *Informer) WaitSynced(ctx context.Context) error {
 	select {
 	case <-inf.Synced():
@@ -108,10 +109,14 @@ func (inf *Informer) WaitSynced(ctx context.Context) error {
 	if inf.HasSynced() {
 		return nil
 	}
+	var failed *SyncError
 	for _, s := range inf.Status() {
-		if !s.Synced {
-			return &SyncError{Status: s, Err: context.Cause(ctx)}
+		if !s.Synced && (failed == nil || failed.Status.Cause == nil) {
+			failed = &SyncError{Status: s, Err: context.Cause(ctx)}
 		}
 	}
-	return nil
+	if failed == nil {
+		return nil // it synced just now
+	}
+	return failed
 }

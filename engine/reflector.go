@@ -201,13 +201,13 @@ func (r *Reflector) replace(list List, version Version) {
 		r.collection.log.line("the server's history went back; everything is replaced",
 			"source", r.source.String(), "from", r.version.String(), "to", version.String())
 	}
-	r.collection.Replace(r.part, list)
-	r.in.compact()
 	if r.incomplete++; !list.Incomplete {
 		r.incomplete = 0
 	}
 	r.version, r.consistent, r.suspect = version, false, false
-	r.healthy(true)
+	list.Stored = func() { r.healthy(true) }
+	r.collection.Replace(r.part, list)
+	r.in.compact()
 }
 
 // watch follows the changes from the version that the store has reached.

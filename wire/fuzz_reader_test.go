@@ -77,26 +77,34 @@ func FuzzWatchReader(f *testing.F) {
 		f.Add(small, uint16(7))
 	}
 	f.Add([]byte(` {"object":{"a":["}"],"kind":"K"},"x":[{}],"type":"ADDED"} {"type":"NEWS"}`), uint16(3))
-	f.Fuzz(func(t *testing.T, data []byte, chunk uint16) {
-		events, final := fuzzWatch(t, data, len(data)+1)
-		pieces, finalPieces := fuzzWatch(t, data, int(chunk)+1)
-		if len(events) != len(pieces) || final != finalPieces {
-			t.Fatalf("whole: %d events, %s\nin pieces of %d: %d events, %s", len(events), final, chunk+1, len(pieces), finalPieces)
+	f.Fuzz(func(t *testing.T, data []byte, chunk uint16) { checkWatch(t, data, int(chunk)) })
+}
+
+// checkWatch reads data whole and in pieces, and compares with apimachinery's
+// decoders. It reports how many good events there are.
+func checkWatch(t *testing.T, data []byte, chunk int) (good int) {
+	events, final := fuzzWatch(t, data, len(data)+1)
+	pieces, finalPieces := fuzzWatch(t, data, chunk+1)
+	if len(events) != len(pieces) || final != finalPieces {
+		t.Fatalf("whole: %d events, %s\nin pieces of %d: %d events, %s", len(events), final, chunk+1, len(pieces), finalPieces)
+	}
+	for i := range events {
+		if events[i] != pieces[i] {
+			t.Fatalf("event %d is %+v, and in pieces %+v", i, events[i], pieces[i])
 		}
-		for i := range events {
-			if events[i] != pieces[i] {
-				t.Fatalf("event %d is %+v, and in pieces %+v", i, events[i], pieces[i])
-			}
+		if !events[i].bad {
+			good++
 		}
-		if len(data) == 0 {
-			return
-		}
-		if c := data[0]; c == '{' || isSpace(c) {
-			checkWatchJSON(t, data, events, final)
-		} else if c < '\t' {
-			checkWatchProto(t, data, events)
-		}
-	})
+	}
+	if len(data) == 0 {
+		return 0
+	}
+	if c := data[0]; c == '{' || isSpace(c) {
+		checkWatchJSON(t, data, events, final)
+	} else if c < '\t' {
+		checkWatchProto(t, data, events)
+	}
+	return good
 }
 
 // checkWatchJSON compares with apimachinery up to where that finds an error.
@@ -173,25 +181,30 @@ func FuzzListReader(f *testing.F) {
 	}
 	f.Add([]byte(` {"apiVersion":"v1","items":[{"a":"]"},{}] , "kind":"WidgetList","x":[1],"metadata":{"remainingItemCount":null}}`), uint16(3))
 	f.Add([]byte("k8s\x00\x12\x0b\x2b\x33\x35abcd\x34\x2c\x12\x00\x0a\x0a\x12\x08ThatList"), uint16(3))
-	f.Fuzz(func(t *testing.T, data []byte, chunk uint16) {
-		read := func(chunk int) ([]string, ListMeta, error) {
-			l := NewListReader(&chunks{data: data, n: chunk}, fuzzLimits)
-			items, err := readItems(l)
-			checkMemory(t, &l.src, len(data))
-			return items, l.Meta(), err
-		}
-		items, meta, err := read(len(data) + 1)
-		pieces, metaPieces, errPieces := read(int(chunk) + 1)
-		if meta != metaPieces || len(items) != len(pieces) || errorText(err) != errorText(errPieces) {
-			t.Fatalf("whole: %d items, %+v, %v\nin pieces: %d items, %+v, %v", len(items), meta, err, len(pieces), metaPieces, errPieces)
-		}
-		equal(t, items, pieces)
-		if bytes.HasPrefix(data, []byte(envelopePrefix)) {
-			checkListProto(t, data, items, meta, err)
-		} else {
-			checkListJSON(t, data, items, meta, err)
-		}
-	})
+	f.Fuzz(func(t *testing.T, data []byte, chunk uint16) { checkListBody(t, data, int(chunk)) })
+}
+
+// checkListBody reads data whole and in pieces, and compares with apimachinery's
+// decoders. It reports whether data is a list.
+func checkListBody(t *testing.T, data []byte, chunk int) bool {
+	read := func(chunk int) ([]string, ListMeta, error) {
+		l := NewListReader(&chunks{data: data, n: chunk}, fuzzLimits)
+		items, err := readItems(l)
+		checkMemory(t, &l.src, len(data))
+		return items, l.Meta(), err
+	}
+	items, meta, err := read(len(data) + 1)
+	pieces, metaPieces, errPieces := read(int(chunk) + 1)
+	if meta != metaPieces || len(items) != len(pieces) || errorText(err) != errorText(errPieces) {
+		t.Fatalf("whole: %d items, %+v, %v\nin pieces: %d items, %+v, %v", len(items), meta, err, len(pieces), metaPieces, errPieces)
+	}
+	equal(t, items, pieces)
+	if bytes.HasPrefix(data, []byte(envelopePrefix)) {
+		checkListProto(t, data, items, meta, err)
+	} else {
+		checkListJSON(t, data, items, meta, err)
+	}
+	return err == nil
 }
 
 // errorText is err without the excerpt of the body, which depends on what has come.

@@ -62,9 +62,7 @@ func stoppedEvent(e *env) {
 	s := newSick(e, kinform.Options{Silence: silence})
 	s.m.bodies(once(isWatch), stopsAfter(30))
 	e.sync(s.inf)
-	bad := e.update("victim", "bad")
-	e.awaitFailure(0, kinform.Stalled)
-	s.w.hears(bad)
+	s.w.hears(e.update("victim", "bad")) // after a while
 	e.wantStore(s.inf, e.onServer())
 }
 

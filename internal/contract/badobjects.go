@@ -75,13 +75,18 @@ func misfit(e *env) {
 	s := newSick(e, kinform.Options{JSON: true})
 	s.badFrames(often, subject(badData))
 	heard, undecodable := make(chan string, 20), make(chan error, 20)
-	s.inf.Subscribe(func(_ context.Context, ev eventOf) { heard <- ev.New().Data[value] })
+	s.inf.Subscribe(func(_ context.Context, ev eventOf) {
+		if now := ev.New().Data[value]; now == "well" && ev.Old() != nil {
+			e.Errorf("the state before, which does not fit, is %v", ev.Old())
+		}
+		heard <- ev.New().Data[value]
+	})
 	s.inf.Subscribe(func(_ context.Context, ev eventOf) {
 		if _, _, err := ev.Decode(); err != nil {
 			undecodable <- err
 		}
 	})
-	s.w.sub.Stop() // it reads the state before, which does not fit either
+	s.w.sub.Stop() // it expects to be told of every state
 	e.sync(s.inf)
 	for range 3 {
 		<-heard

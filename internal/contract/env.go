@@ -115,6 +115,8 @@ func (e *env) disturb(doing string, f func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), serverPatience)
 	defer cancel()
 	e.must(f(ctx), doing)
+	// Connections may have been cut, which is no concern of those who write.
+	e.network.hangUp()
 }
 
 // expire makes the server forget its history.
@@ -224,15 +226,6 @@ func (e *env) await(c <-chan struct{}, what string) {
 	case <-e.ctx.Done():
 		e.Fatalf("waited in vain for %s", what)
 	}
-}
-
-// soon is the story with less patience.
-func (e *env) soon(d time.Duration) *env {
-	soon := *e
-	ctx, cancel := context.WithTimeout(e.ctx, d)
-	e.Cleanup(cancel)
-	soon.ctx = ctx
-	return &soon
 }
 
 // over is a context that has ended, for waits that must fail at once.

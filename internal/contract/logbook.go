@@ -78,9 +78,3 @@ func (e *env) awaitFailure(from int, r kinform.Reason) line {
 	e.Helper()
 	return e.awaitLine(from, "failed", func(ln line) bool { return ln.values["reason"] == string(r) })
 }
-
-// awaitRecovery waits until the log tells that failures are over.
-func (e *env) awaitRecovery(from int) {
-	e.Helper()
-	e.awaitLine(from, "recovered", nil)
-}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -164,4 +165,12 @@ func answer(code int, contentType, body string) *http.Response {
 		Header: http.Header{"Content-Type": {contentType}},
 		Body:   io.NopCloser(bytes.NewReader([]byte(body))),
 	}
+}
+
+// failure is the answer of a server that says what is wrong.
+func failure(code int32, reason metav1.StatusReason, message string) *http.Response {
+	return answer(int(code), "application/json", string(render(metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+		Status:   metav1.StatusFailure, Code: code, Reason: reason, Message: message,
+	})))
 }

@@ -31,7 +31,7 @@ func (n *network) own(cfg *rest.Config) (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &http.Transport{TLSClientConfig: tls, DialContext: n.dial, ForceAttemptHTTP2: true}
+	t := &http.Transport{TLSClientConfig: tls, DialContext: n.dial, ForceAttemptHTTP2: len(cfg.NextProtos) == 0}
 	n.mu.Lock()
 	n.transports = append(n.transports, t)
 	n.mu.Unlock()
@@ -54,6 +54,15 @@ func (n *network) dial(ctx context.Context, kind, address string) (net.Conn, err
 	return c, nil
 }
 
+// hangUp closes the connections that are idle.
+func (n *network) hangUp() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, t := range n.transports {
+		t.CloseIdleConnections()
+	}
+}
+
 // close ends the connections. A response that nobody has closed would hold its
 // connection for ever in a program that does not do this.
 func (n *network) close(t *testing.T) {
@@ -61,11 +70,9 @@ func (n *network) close(t *testing.T) {
 	if open := n.bodies.Load(); open != 0 {
 		t.Errorf("%d responses were not closed", open)
 	}
+	n.hangUp()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, t := range n.transports {
-		t.CloseIdleConnections()
-	}
 	for c := range n.conns {
 		c.Close()
 	}

@@ -70,12 +70,7 @@ func eventType(frame []byte) string {
 
 // gone is the answer to a watch whose version is forgotten.
 func gone(*http.Request) *http.Response {
-	status, _ := json.Marshal(metav1.Status{ // it has nothing that cannot be written
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
-		Status:   metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired,
-		Message: "too old resource version",
-	})
-	return answer(http.StatusGone, "application/json", string(status))
+	return failure(http.StatusGone, metav1.StatusReasonExpired, "too old resource version")
 }
 
 // olderList has the relist answered, once, with what the first list had.

@@ -3,11 +3,14 @@ package contract
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -110,15 +113,17 @@ func forbidden(e *env) {
 	}
 }
 
-// unauthorized needs a server that asks who is there.
+// unauthorized has the answer of a server that asks who is there, where this one
+// does not.
 func unauthorized(e *env) {
-	cfg := rest.CopyConfig(e.server.Config)
+	cfg := e.config()
 	if cfg.BearerToken == "" {
-		e.Log("the server does not ask who is there")
-		return
+		e.meddle(cfg).before(isList, func(*http.Request) *http.Response {
+			return failure(http.StatusUnauthorized, metav1.StatusReasonUnauthorized, "Unauthorized")
+		})
 	}
 	cfg.BearerToken = "nobody-gave-this-token"
-	inf := e.informer(e.own(cfg), kinform.Options{})
+	inf := e.informer(cfg, kinform.Options{})
 	e.wantCause(inf, failing{kinform.Unauthorized, apierrors.IsUnauthorized, "configmaps"})
 }
 
@@ -148,13 +153,8 @@ func refused(e *env) {
 	}
 }
 
-// untrusted needs a server with a certificate.
 func untrusted(e *env) {
 	cfg := rest.CopyConfig(e.server.Config)
-	if !strings.HasPrefix(cfg.Host, "https") {
-		e.Log("the server has no certificate")
-		return
-	}
 	cfg.CAData, cfg.CAFile = nil, ""
 	inf := e.informer(e.own(cfg), kinform.Options{})
 	e.wantCause(inf, failing{kinform.TLS, nil, "certificate"})
@@ -216,6 +216,7 @@ func silentWatch(e *env) {
 func brokenWatch(e *env) {
 	e.create("o", "1")
 	cfg, proxy := e.proxied()
+	m := e.meddle(cfg)
 	inf := e.informer(cfg, kinform.Options{})
 	w := e.subscribe(inf, "witness", subscribed{})
 	e.sync(inf)
@@ -229,16 +230,30 @@ func brokenWatch(e *env) {
 		e.Errorf("Status says %q, last contact %v, want a cause and the last contact from before: %v",
 			st, st.Sources[0].LastContact, before.Sources[0].LastContact)
 	}
-	from = e.log.mark()
+	open := make(chan struct{})
+	m.bodies(once(isWatch), func(r *http.Response) io.Reader { return &firstRead{Reader: r.Body, begins: open} })
 	e.reconnect(proxy)
-	e.soon(10 * time.Second).awaitRecovery(from) // long before a bookmark comes
+	e.await(open, "a new watch") // which has nothing to tell
 	e.wantWell(inf)
 	if n := inf.Status().Sources[0].Lists; n != 1 {
 		e.Errorf("%d lists: the watch was not resumed", n)
 	}
 }
 
-// whichOne has one namespace, and one informer, fail among others.
+// firstRead tells when somebody begins to read.
+type firstRead struct {
+	io.Reader
+	begins chan struct{}
+	once   sync.Once
+}
+
+func (f *firstRead) Read(p []byte) (int, error) {
+	f.once.Do(func() { close(f.begins) })
+	return f.Reader.Read(p)
+}
+
+// whichOne has one namespace fail, while the list of another one takes its time,
+// and one informer of a factory, while another one is well.
 func whichOne(e *env) {
 	second := e.newNamespace()
 	cfg := e.config()
@@ -246,20 +261,34 @@ func whichOne(e *env) {
 	m.before(func(r *http.Request) bool { return strings.Contains(r.URL.Path, second) }, func(*http.Request) *http.Response {
 		return answer(http.StatusInternalServerError, "text/plain", "out of order")
 	})
-	f, err := kinform.NewFactory(cfg, e.options(kinform.Options{Namespaces: []string{e.ns, second}}))
+	release := make(chan struct{})
+	m.before(once(isList, func(r *http.Request) bool { return strings.Contains(r.URL.Path, e.ns) }), func(r *http.Request) *http.Response {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+		return nil
+	})
+	f, err := kinform.NewFactory(cfg, e.options(kinform.Options{}))
 	e.must(err, "making a factory")
-	_, err = kinform.For[object](f)
+	both, err := kinform.For[object](f, e.options(kinform.Options{Namespaces: []string{e.ns, second}}))
 	e.must(err, "making an informer")
-	good := e.options(kinform.Options{Namespaces: []string{e.ns}})
-	fine, err := kinform.For[object](f, good)
-	e.must(err, "making another informer")
 	e.must(f.Start(e.ctx), "starting the factory")
 	e.Cleanup(f.Shutdown)
-	e.must(fine.WaitSynced(e.ctx), "waiting for the informer that works")
 	e.awaitFailure(0, kinform.ServerError)
+	var syncErr *kinform.SyncError
+	if err := both.WaitSynced(over()); !errors.As(err, &syncErr) || syncErr.Status.Reason != kinform.ServerError || !strings.Contains(err.Error(), second) {
+		e.Errorf("WaitSynced says %v, want what is wrong with %s", err, second)
+	}
+	close(release)
+
+	well, err := kinform.For[object](f)
+	e.must(err, "making another informer")
+	e.must(f.Start(e.ctx), "starting the other informer")
+	e.must(well.WaitSynced(e.ctx), "waiting for the informer that works")
 	err = f.WaitSynced(over())
-	if err == nil || !strings.Contains(err.Error(), second) || strings.Contains(err.Error(), "namespace "+e.ns) {
-		e.Errorf("the factory says %v, want a word of %s and none of %s", err, second, e.ns)
+	if err == nil || strings.Count(err.Error(), "not synced") != 1 || !strings.Contains(err.Error(), second) {
+		e.Errorf("the factory says %v, want what is wrong with %s and no more", err, second)
 	}
 	for _, st := range f.Status() {
 		if bad := len(st.Sources) == 2; bad != (st.Cause() != nil) {

@@ -26,7 +26,8 @@ import (
 // Server is what the suite needs of a server. It may be used by nobody else
 // meanwhile.
 type Server struct {
-	// Config reaches the server as an administrator.
+	// Config reaches the server as an administrator, over TLS. Its NextProtos can
+	// ask for HTTP/1.1.
 	Config *rest.Config
 
 	// Forbidden returns a configuration that reaches the server, as somebody who

@@ -205,8 +205,10 @@ func (r *Reflector) replace(list List, version Version) {
 		r.incomplete = 0
 	}
 	r.version, r.consistent, r.suspect = version, false, false
-	list.Stored = func() { r.healthy(true) }
+	recovered := false
+	list.Stored = func() { recovered = r.healthy(true) }
 	r.collection.Replace(r.part, list)
+	r.logRecovered(recovered)
 	r.in.compact()
 }
 
@@ -255,7 +257,7 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 		}
 		heard = true
 		dog.alive()
-		r.healthy(false)
+		r.logRecovered(r.healthy(false))
 	}
 }
 
@@ -392,9 +394,10 @@ func (r *Reflector) answered() {
 	})
 }
 
-// healthy notes that the server sent something of use.
-func (r *Reflector) healthy(listed bool) {
-	recovered := r.failures > 0
+// healthy notes that the server sent something of use, and tells whether that is
+// news.
+func (r *Reflector) healthy(listed bool) (recovered bool) {
+	recovered = r.failures > 0
 	r.failures, r.lastReason = 0, None
 	r.status.update(func(s *Status) {
 		if recovered {
@@ -403,6 +406,10 @@ func (r *Reflector) healthy(listed bool) {
 		s.Version, s.LastContact = r.version, time.Now()
 		s.Synced = s.Synced || listed
 	})
+	return recovered
+}
+
+func (r *Reflector) logRecovered(recovered bool) {
 	if recovered {
 		r.collection.log.line("recovered", "source", r.source.String())
 	}

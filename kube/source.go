@@ -74,9 +74,6 @@ func (s *source) request(kind string, o metav1.ListOptions) *rest.Request {
 	if s.Resource.Group == "" {
 		path = []string{"/api", s.Resource.Version}
 	}
-	if s.Namespace != "" {
-		path = append(path, "namespaces", s.Namespace)
-	}
 	watch := o.Watch
 	o.LabelSelector, o.FieldSelector = s.LabelSelector, s.FieldSelector
 	if s.Tweak != nil {
@@ -84,8 +81,8 @@ func (s *source) request(kind string, o metav1.ListOptions) *rest.Request {
 	}
 	o.Watch = watch
 	// Retries are the reflector's business, which shows them in the status.
-	r := s.client.Get().AbsPath(append(path, s.Resource.Resource)...).
-		SetHeader("Accept", s.accept(kind)).MaxRetries(0).
+	r := s.client.Get().AbsPath(path...).NamespaceIfScoped(s.Namespace, s.Namespace != "").
+		Resource(s.Resource.Resource).SetHeader("Accept", s.accept(kind)).MaxRetries(0).
 		SpecificallyVersionedParams(&o, metav1.ParameterCodec, metav1.Unversioned)
 	if o.TimeoutSeconds != nil && !watch {
 		r.Timeout(time.Duration(*o.TimeoutSeconds) * time.Second)

@@ -37,6 +37,8 @@
 //
 //   - A JSON object or list item that is null.
 //   - A list body that has its items twice, or, as protobuf, ends before them.
+//   - A protobuf list whose kind does not end in "List", a JSON list of kind Table,
+//     and a list that has more than 1 MiB in one field besides its items.
 //   - JSON metadata of the wrong type (a name that is a number), which the
 //     unstructured decoder reads as absent. The typed decoders refuse it.
 //

@@ -117,7 +117,7 @@ func (s *scanner) next(first bool, closing byte) bool {
 		s.i++
 		return true
 	default:
-		s.fail(s.i, "a value must be followed by ',' or the closing bracket")
+		s.fail(s.i, badAfter)
 		return false
 	}
 }
@@ -128,7 +128,7 @@ func (s *scanner) text() ([]byte, bool) {
 	start := s.i + 1
 	end := skipString(s.data, start)
 	if end < 0 {
-		s.fail(s.i, "a string has no end, or a character or escape that JSON forbids")
+		s.fail(s.i, badString)
 		return nil, false
 	}
 	s.i = end

@@ -13,12 +13,26 @@ type nesting struct {
 	spill []uint64
 }
 
-func (n *nesting) push(object uint64) {
+func (n *nesting) push(object bool) {
 	if n.depth&63 == 0 && n.depth > 0 {
 		n.spill = append(n.spill, n.top)
 	}
 	n.depth++
-	n.top = n.top<<1 | object
+	n.top <<= 1
+	if object {
+		n.top |= 1
+	}
+}
+
+// object reports whether the innermost bracket is an object's.
+func (n *nesting) object() bool { return n.top&1 == 1 }
+
+// closing returns the bracket that closes the innermost one.
+func (n *nesting) closing() byte {
+	if n.object() {
+		return '}'
+	}
+	return ']'
 }
 
 func (n *nesting) pop() {
@@ -30,6 +44,11 @@ func (n *nesting) pop() {
 	}
 }
 
+const (
+	badString = "a string has no end, or a character or escape that JSON forbids"
+	badAfter  = "a value must be followed by ',' or the closing bracket"
+)
+
 // skip checks the grammar of the value at i, which lies inside of depth open
 // brackets, and passes it.
 func (s *scanner) skip(depth int) {
@@ -39,40 +58,31 @@ func (s *scanner) skip(depth int) {
 		n    nesting
 	)
 value:
-	for i < len(data) && isSpace(data[i]) {
-		i++
-	}
-	if i >= len(data) {
+	if i = skipSpace(data, i); i >= len(data) {
 		s.fail(i, "a value is missing")
 		return
 	}
-	switch data[i] {
-	case '"':
-		at := i
-		if i = skipString(data, i+1); i < 0 {
-			s.fail(at, "a string has no end, or a character or escape that JSON forbids")
-			return
-		}
+	switch c := data[i]; c {
 	case '{', '[':
-		open := data[i]
 		if depth+n.depth >= maxDepth {
 			s.fail(i, "nested too deep")
 			return
 		}
-		i++
-		for i < len(data) && isSpace(data[i]) {
-			i++
-		}
-		if i < len(data) && data[i] == open+2 { // ']' is '['+2, '}' is '{'+2
+		i = skipSpace(data, i+1)
+		if i < len(data) && data[i] == c+2 { // ']' is '['+2, '}' is '{'+2
 			i++
 			break
 		}
-		if open == '[' {
-			n.push(0)
-			goto value
+		if n.push(c == '{'); c == '{' {
+			goto key
 		}
-		n.push(1)
-		goto key
+		goto value
+	case '"':
+		at := i
+		if i = skipString(data, i+1); i < 0 {
+			s.fail(at, badString)
+			return
+		}
 	default:
 		at := i
 		if i = skipScalar(data, i); i < 0 {
@@ -85,49 +95,48 @@ after:
 		s.i = i
 		return
 	}
-	for i < len(data) && isSpace(data[i]) {
-		i++
-	}
-	if i >= len(data) {
-		s.fail(i, "an object or array has no end")
-		return
-	}
-	switch c := data[i]; {
-	case c == ',':
-		i++
-		if n.top&1 == 0 {
-			goto value
-		}
-	case c == '}' && n.top&1 == 1, c == ']' && n.top&1 == 0:
+	i = skipSpace(data, i)
+	switch {
+	case i < len(data) && data[i] == n.closing():
 		i++
 		n.pop()
 		goto after
-	default:
-		s.fail(i, "a value must be followed by ',' or the closing bracket")
-		return
-	}
-key:
-	for i < len(data) && isSpace(data[i]) {
-		i++
-	}
-	if i >= len(data) || data[i] != '"' {
-		s.fail(i, "a key must be a string")
-		return
-	}
-	at := i
-	if i = skipString(data, i+1); i < 0 {
-		s.fail(at, "a string has no end, or a character or escape that JSON forbids")
-		return
-	}
-	for i < len(data) && isSpace(data[i]) {
-		i++
-	}
-	if i >= len(data) || data[i] != ':' {
-		s.fail(i, "a key must be followed by ':'")
+	case i >= len(data) || data[i] != ',':
+		s.fail(i, badAfter)
 		return
 	}
 	i++
-	goto value
+	if !n.object() {
+		goto value
+	}
+key:
+	at := i
+	if i = skipKey(data, i); i >= 0 {
+		goto value
+	}
+	s.i = at
+	s.key() // says what is wrong with it
+}
+
+// skipKey returns the index after the key at i and its colon, or -1.
+func skipKey(data []byte, i int) int {
+	if i = skipSpace(data, i); i >= len(data) || data[i] != '"' {
+		return -1
+	}
+	if i = skipString(data, i+1); i < 0 {
+		return -1
+	}
+	if i = skipSpace(data, i); i >= len(data) || data[i] != ':' {
+		return -1
+	}
+	return i + 1
+}
+
+func skipSpace(data []byte, i int) int {
+	for i < len(data) && isSpace(data[i]) {
+		i++
+	}
+	return i
 }
 
 // skipScalar returns the index after the number, true, false or null at i, or -1.

@@ -31,7 +31,7 @@ func (l *ListReader) jsonNext(closing byte) (bool, error) {
 		l.first = false
 		return true, nil
 	case c != ',':
-		return false, l.jsonError("a value must be followed by ',' or the closing bracket")
+		return false, l.jsonError(badAfter)
 	}
 	l.src.consume(1)
 	return true, nil

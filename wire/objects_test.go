@@ -22,8 +22,8 @@ import (
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// samplePod is a pod of the size and shape that servers send: about 4 KB of
-// protobuf and 8 KB of JSON, a third of it managedFields.
+// samplePod is a pod of the size and shape that servers send: about 6 KB of
+// protobuf and 8 KB of JSON, half of it managedFields.
 func samplePod(i int) *corev1.Pod {
 	app := fmt.Sprintf("app-%d", i%7)
 	yes := true
@@ -91,7 +91,7 @@ func sampleManagedFields() []metav1.ManagedFieldsEntry {
 	fields := []byte(`{"f:metadata":{"f:labels":{".":{}}},"f:spec":{` + strings.Join(paths, ",") + `}}`)
 	return []metav1.ManagedFieldsEntry{
 		{Manager: "kube-controller-manager", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &when, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: fields}},
-		{Manager: "kubelet", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &when, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: fields[:len(fields)]}, Subresource: "status"},
+		{Manager: "kubelet", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &when, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: fields}, Subresource: "status"},
 	}
 }
 

@@ -110,7 +110,7 @@ func TestRandomJSON(t *testing.T) {
 	g := generator{rand.New(rand.NewPCG(1, 2))}
 	var m Meta
 	accepted := 0
-	const n = 20_000
+	const n = 10_000
 	for range n {
 		raw := []byte(g.json())
 		checkScanJSON(t, &m, raw)
@@ -195,7 +195,7 @@ func TestRandomProtobuf(t *testing.T) {
 	g := generator{rand.New(rand.NewPCG(3, 4))}
 	var m Meta
 	accepted := 0
-	const n = 50_000
+	const n = 30_000
 	for range n {
 		raw := g.message(2, 1, 1, 1, 2)
 		if checkScanProto(t, &m, raw) {

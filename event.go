@@ -166,6 +166,10 @@ func (s *Subscription) HasSynced() bool {
 	}
 }
 
+// Synced is closed when the handler has returned from every object of the initial
+// list.
+func (s *Subscription) Synced() <-chan struct{} { return s.sub.Synced() }
+
 // WaitSynced waits until the handler has returned from every object of the
 // initial list. The error says what keeps it.
 func (s *Subscription) WaitSynced(ctx context.Context) error {

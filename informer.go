@@ -138,6 +138,9 @@ func (inf *Informer[T]) Run(ctx context.Context) error { return inf.core.Run(ctx
 // HasSynced tells whether the first list is in the store.
 func (inf *Informer[T]) HasSynced() bool { return inf.core.HasSynced() }
 
+// Synced is closed when the first list is in the store.
+func (inf *Informer[T]) Synced() <-chan struct{} { return inf.core.Synced() }
+
 // WaitSynced waits until the first list is in the store. When ctx ends before,
 // the error is a *SyncError, which says what keeps it: forbidden, no such
 // resource, refused, …

@@ -74,6 +74,10 @@ type Options struct {
 	// time, at most 30 s.
 	Backoff Backoff
 
+	// OnFailure is told of each failure of a list or a watch, before it is tried
+	// again. It must not wait. Default: failures show in Status and in the log.
+	OnFailure func(error)
+
 	// Logger takes changes of state, failures and rejected objects; never one
 	// line per event. Default: slog.Default().
 	Logger *slog.Logger
@@ -125,6 +129,7 @@ func (o *Options) reflector() engine.ReflectorOptions {
 		Silence:             o.Silence,
 		DropManagedFields:   o.DropManagedFields,
 		Backoff:             o.Backoff,
+		OnFailure:           o.OnFailure,
 	}
 }
 

@@ -72,6 +72,9 @@ func (s Status) State() State { return s.worst().State }
 // Cause is why it fails, nil while it does not.
 func (s Status) Cause() error { return s.worst().Cause }
 
+// Reason is the kind of that failure, "" while there is none.
+func (s Status) Reason() Reason { return s.worst().Reason }
+
 // Staleness is how long ago the server was last heard of: the store is at most
 // that old while the state is Watching. Before it was ever heard of, it is the
 // largest duration there is.

@@ -80,9 +80,16 @@ func (v *views) typed(r *engine.Record, t reflect.Type) (any, error) {
 		return nil, err
 	}
 	if o, ok := obj.(runtime.Object); ok {
-		o.GetObjectKind().SetGroupVersionKind(v.kind())
+		v.name(o)
 	}
 	return obj, nil
+}
+
+// name gives an object its kind, if that is known from elsewhere than itself.
+func (v *views) name(o runtime.Object) {
+	if gvk := v.kind(); gvk.Kind != "" {
+		o.GetObjectKind().SetGroupVersionKind(gvk)
+	}
 }
 
 var unpackBuffers = sync.Pool{New: func() any { return new([]byte) }}
@@ -121,7 +128,7 @@ func (v *views) metadata(r *engine.Record) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	obj.SetGroupVersionKind(v.kind())
+	v.name(obj)
 	return obj, nil
 }
 
@@ -149,6 +156,6 @@ func (v *views) unstructured(r *engine.Record) (any, error) {
 			return nil, err
 		}
 	}
-	obj.SetGroupVersionKind(v.kind())
+	v.name(obj)
 	return obj, nil
 }

@@ -17,6 +17,7 @@ type ingester struct {
 	dropManagedFields bool
 	transform         func(any) (any, error)
 	distrust          bool // versions may have been given twice
+	nameless          bool // an object need not have a name
 
 	meta    wire.Meta
 	key     []byte
@@ -38,9 +39,10 @@ var (
 // rejection says that one object, whose key is known, cannot be taken. Other
 // errors leave open which object it was.
 type rejection struct {
-	key  string
-	held *Record // the last good state, if there is one
-	err  error
+	key     string
+	version Version
+	held    *Record // the last good state, if there is one
+	err     error
 }
 
 func (e *rejection) Error() string { return e.key + ": " + e.err.Error() }
@@ -68,7 +70,7 @@ func (in *ingester) record(it Item) (*Record, error) {
 	if in.dropManagedFields {
 		var err error
 		if in.scratch, err = wire.DropManagedFields(in.scratch[:0], it.Format, raw); err != nil {
-			return nil, &rejection{string(in.key), held, err}
+			return nil, &rejection{string(in.key), version, held, err}
 		}
 		raw = in.scratch
 	}
@@ -129,9 +131,10 @@ func (in *ingester) lookup(namespace, name []byte) *Record {
 	return in.held
 }
 
-// NewRecord returns the record of an object that did not come from a source.
+// NewRecord returns the record of an object that did not come from a source. It
+// need not have a name.
 func (c *Collection) NewRecord(obj any) (*Record, error) {
-	in := ingester{collection: c}
+	in := ingester{collection: c, nameless: true}
 	return in.fromObject(obj)
 }
 
@@ -142,8 +145,12 @@ func (in *ingester) transformed(obj any) (*Record, error) {
 	if err != nil || in.transform == nil {
 		return r, err
 	}
-	if obj, err = in.transformContained(obj); err != nil {
-		return nil, &rejection{r.key, in.held, fmt.Errorf("transform: %w", err)}
+	version := r.Version()
+	if obj, err = in.transformContained(obj); err == nil && obj == nil {
+		err = errors.New("it gave nothing")
+	}
+	if err != nil {
+		return nil, &rejection{r.key, version, in.held, fmt.Errorf("transform: %w", err)}
 	}
 	r.born(obj)
 	return r, nil
@@ -166,7 +173,7 @@ func (in *ingester) fromObject(obj any) (*Record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%T is no API object: %w", obj, err)
 	}
-	if o.GetName() == "" {
+	if o.GetName() == "" && !in.nameless {
 		return nil, errNoName
 	}
 	if len(o.GetNamespace()) > maxNamespace {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"unique"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/kinform/kinform/wire"
@@ -128,6 +129,16 @@ func (r *Record) older(o *Record) bool {
 // no server made say nothing, so such records never count as the same.
 func (r *Record) sameState(o *Record) bool {
 	return r.uid == o.uid && r.number == o.number && r.number != 0
+}
+
+// sameObject tells whether two records came as objects, in one version, and are
+// equal: versions that no server made are not enough to know it.
+func (r *Record) sameObject(held *Record) bool {
+	if held == nil || held == r || r.slab != nil || held.slab != nil || r.uid != held.uid {
+		return false
+	}
+	v := r.Version()
+	return !v.IsZero() && v == held.Version() && equality.Semantic.DeepEqual(r.Object(), held.Object())
 }
 
 // another tells whether two records of one key are of different objects.

@@ -59,12 +59,17 @@ type Reflector struct {
 	// suspect: the last watch broke, so the server may have been replaced by one
 	// whose history went back; ask before resuming.
 	suspect bool
+	// endsAt is when the present watch was asked to end.
+	endsAt time.Time
 	// incomplete counts the lists in a row that had objects which could not be
 	// read. What vanished may have been kept, so the list is read again in a while.
 	incomplete int
 	// listOnly: the server does not send initial events.
 	listOnly bool
 	failures int
+	// expired counts how often the version was forgotten since a watch last brought
+	// something.
+	expired int
 	// lastReason is the kind of the last of these failures; a repeated one is
 	// counted, not logged again.
 	lastReason Reason
@@ -181,6 +186,8 @@ func (r *Reflector) add(list *List, item Item) {
 	record, err := r.in.record(item)
 	var known *rejection
 	switch {
+	case err == nil && record.sameObject(r.in.held):
+		list.Records = append(list.Records, r.in.held)
 	case err == nil:
 		list.Records = append(list.Records, record)
 	case errors.As(err, &known):
@@ -222,7 +229,9 @@ func (r *Reflector) watch(ctx context.Context) state {
 	dog := newWatchdog(ctx, r.options.Silence)
 	defer dog.release()
 	r.status.update(func(s *Status) { s.Watches++ })
-	stream, err := r.source.Watch(dog, WatchOptions{ResourceVersion: r.version.String(), Timeout: watchTimeout()})
+	timeout := watchTimeout()
+	r.endsAt = time.Now().Add(timeout)
+	stream, err := r.source.Watch(dog, WatchOptions{ResourceVersion: r.version.String(), Timeout: timeout})
 	if err != nil {
 		return r.watchEnded(ctx, dog.cause(err), false)
 	}
@@ -252,12 +261,14 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 		r.collection.Apply(batch)
 		clear(batch)
 		r.in.compact()
+		if err == nil || len(batch) > 0 {
+			heard = true
+			dog.alive()
+			r.logRecovered(r.healthy(false))
+		}
 		if err != nil {
 			return r.watchEnded(ctx, dog.cause(err), heard || time.Since(began) > time.Second)
 		}
-		heard = true
-		dog.alive()
-		r.logRecovered(r.healthy(false))
 	}
 }
 
@@ -287,6 +298,9 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 	record, err := r.in.record(ev.Item)
 	if known := (*rejection)(nil); errors.As(err, &known) {
 		r.collection.reject(known.key, err)
+		if !known.version.IsZero() {
+			r.version = known.version
+		}
 		if ev.Type == wire.Deleted && known.held != nil {
 			batch = append(batch, Change{Record: known.held, Gone: true})
 		}
@@ -331,15 +345,17 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 	case ctx.Err() != nil:
 		return nil
 	case errors.Is(err, io.EOF) && productive:
+		// Before its time, it may be the last word of a server that goes down.
+		r.suspect = time.Until(r.endsAt) > time.Second
 		return r.watch
 	case errors.Is(err, io.EOF):
 		return r.failed(fmt.Errorf("watch %s: the server ended the watch at once", r.source), r.watch)
 	case isExpired(err):
 		r.status.update(func(s *Status) { s.Expired++ })
-		if productive {
-			return r.list
+		if r.expired++; r.expired > 1 {
+			return r.failed(err, r.list) // it forgets what it has just listed
 		}
-		return r.failed(err, r.list)
+		return r.list
 	case errors.Is(err, errWentBack):
 		r.consistent = true
 		return r.list
@@ -399,6 +415,9 @@ func (r *Reflector) answered() {
 func (r *Reflector) healthy(listed bool) (recovered bool) {
 	recovered = r.failures > 0
 	r.failures, r.lastReason = 0, None
+	if !listed {
+		r.expired = 0
+	}
 	r.status.update(func(s *Status) {
 		if recovered {
 			s.Cause, s.Reason, s.Attempts, s.NextTry = nil, None, 0, time.Time{}

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/kinform/kinform/wire"
 )
 
 // Residency says for how long objects stay decoded. The zero value follows use.
@@ -41,10 +43,12 @@ const (
 	// passing is how many objects that were decoded in passing are at hand: for
 	// the next subscriber, and as the old state of the next update.
 	passing = 128
-	// weightOfDecoded is what a decoded object weighs for each byte that the
-	// server sent. Measuring each would cost more than it is worth.
-	weightOfDecoded = 3
-	smallestWeight  = 256
+	// A decoded object weighs some multiple of the bytes that the server sent; what
+	// was sent as JSON is often read as maps of maps, which are heavy. Measuring each
+	// would cost more than it is worth.
+	weightOfProtobuf = 3
+	weightOfJSON     = 10
+	smallestWeight   = 256
 )
 
 // residency keeps decoded objects, and lets them go.
@@ -64,7 +68,11 @@ type residency struct {
 var keptWeight atomic.Int64
 
 func (r *Record) decodedWeight() int64 {
-	return max(int64(r.rawLen)*weightOfDecoded, smallestWeight)
+	factor := int64(weightOfProtobuf)
+	if r.format == wire.JSON {
+		factor = weightOfJSON
+	}
+	return max(int64(r.rawLen)*factor, smallestWeight)
 }
 
 // coarseNow counts periods of idle.
@@ -188,8 +196,8 @@ func (m *residency) tidyLocked() {
 // a while: handlers get it as the old state.
 func (m *residency) supersede(r *Record) {
 	r.use.set(superseded)
-	if r.decodings.Load() == nil {
-		return
+	if r.slab == nil || r.decodings.Load() == nil {
+		return // an object that came as one has nothing else
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -153,7 +153,7 @@ func TestSupersededStatesAreLetGo(t *testing.T) {
 	if n := len(s.resident.kept); n > 2*passing {
 		t.Errorf("%d states that have left the store are remembered", n)
 	}
-	if grown := keptWeight.Load() - before; grown > smallestWeight*4 {
+	if grown := keptWeight.Load() - before; grown > 16*smallestWeight {
 		t.Errorf("states that have left the store weigh %d", grown)
 	}
 }

@@ -139,10 +139,13 @@ func (s *Subscription) goOn(ctx context.Context) {
 	s.mu.Unlock()
 	returned := false
 	defer func() {
-		if returned || ctx.Err() != nil {
+		if returned {
 			return
 		}
 		s.queue.giveBack(s.inHand[1:])
+		if ctx.Err() != nil {
+			return
+		}
 		s.panicked(s.inHand[0].Key(), "the handler ended its goroutine")
 		again := make(chan struct{})
 		go func() {
@@ -170,7 +173,7 @@ func (s *Subscription) run(ctx context.Context) {
 			select {
 			case <-s.queue.wake:
 			case <-reminder:
-				s.collection.remind(s)
+				s.Remind()
 			case <-ctx.Done():
 				return
 			}
@@ -214,8 +217,9 @@ func (s *Subscription) panicked(key string, p any) {
 	}
 }
 
-// remind queues a Resynced for every object, unless earlier news still waits.
-func (c *Collection) remind(s *Subscription) {
+// Remind queues a Resynced for every object, unless earlier news still waits.
+func (s *Subscription) Remind() {
+	c := s.collection
 	c.write.Lock()
 	defer c.write.Unlock()
 	if s.queue.Len() > 0 {

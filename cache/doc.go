@@ -1,0 +1,21 @@
+// Package cache stands in for k8s.io/client-go/tools/cache: change the import
+// path, keep the program.
+//
+// Interfaces and plain data types are aliases of client-go's own, so that what
+// is made here goes wherever client-go's goes. The parts that do the work are
+// kinform's, with client-go's behaviour:
+//
+//   - stores: [NewStore], [NewIndexer], [NewThreadSafeStore];
+//   - queues: [DeltaFIFO], [RealFIFO];
+//   - [Reflector], which keeps any store equal to the server;
+//   - [Config], [New], [NewInformer] and its kin: reflector, queue and handler in
+//     one controller;
+//   - [NewCacheMutationDetector], [WaitForCacheSync], [WaitFor], listers, keys.
+//
+// The shared informers run on kinform's engine. What is in client-go's package
+// but not in this list (stores whose objects expire, heaps, fakes, …) forwards to
+// client-go.
+//
+// The old shapes live here, at the edge, and nothing else: whoever writes a new
+// program finds a smaller and typed surface in package kinform.
+package cache

@@ -1,0 +1,171 @@
+package cache
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"weak"
+
+	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/dropin"
+)
+
+// core is an engine that one or several shared informers stand on: typed, dynamic
+// and metadata informers of one resource, on one HTTP client, with equal
+// selectors. It runs while any of them does.
+type core struct {
+	*engine.Informer
+	lazy *lazySource // nil where it is not shared
+
+	mu      sync.Mutex // held while the engine is started and stopped
+	runners int
+	cancel  context.CancelFunc
+	ended   chan struct{}
+
+	membersMu sync.Mutex
+	members   map[*sharedIndexInformer]bool // those that run
+}
+
+// newCore returns a core over a source. Transform is for sources of objects.
+func newCore(source engine.Source, transform func(any) (any, error)) *core {
+	c := &core{members: map[*sharedIndexInformer]bool{}}
+	c.Informer = engine.NewInformer(engine.Options{Log: logWarning},
+		engine.ReflectorOptions{Transform: transform, OnFailure: c.failed},
+		map[string]engine.Source{"": source})
+	return c
+}
+
+// failed tells everybody who runs of a failure.
+func (c *core) failed(err error) {
+	c.membersMu.Lock()
+	members := slices.Collect(maps.Keys(c.members))
+	c.membersMu.Unlock()
+	for _, m := range members {
+		m.failed(err)
+	}
+}
+
+func (c *core) member(s *sharedIndexInformer, runs bool) {
+	c.membersMu.Lock()
+	defer c.membersMu.Unlock()
+	if runs {
+		c.members[s] = true
+	} else {
+		delete(c.members, s)
+	}
+}
+
+// join runs the engine if nobody does yet. Whoever joins must leave.
+func (c *core) join(s *sharedIndexInformer) {
+	c.member(s, true)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.runners++; c.runners > 1 {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	before, ended := c.ended, make(chan struct{})
+	c.cancel, c.ended = cancel, ended
+	go func() {
+		defer close(ended)
+		if before != nil {
+			<-before // the last run may be about to end
+		}
+		_ = c.Run(ctx) // it was not running
+	}()
+}
+
+// leave stops the engine, if nobody else needs it. The result is closed when it has
+// ended.
+func (c *core) leave(s *sharedIndexInformer) <-chan struct{} {
+	c.member(s, false)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.runners--; c.runners > 0 {
+		others := make(chan struct{})
+		close(others)
+		return others
+	}
+	c.cancel()
+	return c.ended
+}
+
+// cores are those that can be shared. They go when the last informer on them
+// does.
+var cores struct {
+	mu    sync.Mutex
+	byKey map[dropin.Share][]weak.Pointer[core]
+}
+
+// sharedCore returns a core for what lw lists that can show what lw needs, one
+// that others use if there is one.
+func sharedCore(name string, lw *dropin.ListWatch) *core {
+	cores.mu.Lock()
+	defer cores.mu.Unlock()
+	var alive []weak.Pointer[core]
+	var found *core
+	for _, w := range cores.byKey[lw.Share] {
+		c := w.Value()
+		if c == nil {
+			continue
+		}
+		alive = append(alive, w)
+		if found == nil && c.lazy.admit(lw.Needs) {
+			found = c
+		}
+	}
+	if found == nil {
+		lazy := &lazySource{name: name, open: lw.Open, needs: lw.Needs}
+		found = newCore(lazy, nil)
+		found.lazy = lazy
+		alive = append(alive, weak.Make(found))
+	}
+	if cores.byKey == nil {
+		cores.byKey = map[dropin.Share][]weak.Pointer[core]{}
+	}
+	cores.byKey[lw.Share] = alive
+	return found
+}
+
+// lazySource decides what to ask the server for when it is first used: by then it
+// is known who is going to read.
+type lazySource struct {
+	name string
+	open func(dropin.Needs) engine.Source
+
+	mu    sync.Mutex
+	needs dropin.Needs
+	used  engine.Source // nil until the first request
+}
+
+// admit tells whether a reader with such needs can be served, and takes it into
+// account.
+func (l *lazySource) admit(n dropin.Needs) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.used == nil {
+		l.needs = max(l.needs, n)
+		return true
+	}
+	return n <= l.needs
+}
+
+func (l *lazySource) source() engine.Source {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.used == nil {
+		l.used = l.open(l.needs)
+	}
+	return l.used
+}
+
+func (l *lazySource) String() string { return l.name }
+
+func (l *lazySource) List(ctx context.Context, o engine.ListOptions) (engine.ListStream, error) {
+	return l.source().List(ctx, o)
+}
+
+func (l *lazySource) Watch(ctx context.Context, o engine.WatchOptions) (engine.WatchStream, error) {
+	return l.source().Watch(ctx, o)
+}

@@ -1,0 +1,240 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/klog/v2"
+
+	"github.com/kinform/kinform/engine"
+)
+
+// minimumResync is the shortest resync period that a handler can have.
+const minimumResync = time.Second
+
+// registration is one handler of a shared informer.
+type registration struct {
+	informer *sharedIndexInformer
+	handler  ResourceEventHandler
+	resync   time.Duration // 0: never
+	nextSync time.Time
+	sub      *engine.Subscription // nil until the informer is started
+	synced   chan struct{}
+	ended    chan struct{}
+}
+
+// AddEventHandler adds a handler with the informer's own resync period.
+func (s *sharedIndexInformer) AddEventHandler(h ResourceEventHandler) (ResourceEventHandlerRegistration, error) {
+	return s.AddEventHandlerWithOptions(h, HandlerOptions{})
+}
+
+// AddEventHandlerWithResyncPeriod adds a handler with a resync period of its own.
+func (s *sharedIndexInformer) AddEventHandlerWithResyncPeriod(h ResourceEventHandler, resync time.Duration) (ResourceEventHandlerRegistration, error) {
+	return s.AddEventHandlerWithOptions(h, HandlerOptions{ResyncPeriod: &resync})
+}
+
+// AddEventHandlerWithOptions adds a handler. One that joins late gets an add for
+// every object of the store first.
+func (s *sharedIndexInformer) AddEventHandlerWithOptions(h ResourceEventHandler, o HandlerOptions) (ResourceEventHandlerRegistration, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return nil, fmt.Errorf("handler %v was not added to shared informer because it has stopped already", h)
+	}
+	logger := klog.Background()
+	if o.Logger != nil {
+		logger = *o.Logger
+	}
+	resync := s.defaultResync
+	if o.ResyncPeriod != nil {
+		resync = *o.ResyncPeriod
+	}
+	r := &registration{
+		informer: s,
+		handler:  h,
+		resync:   s.resyncLocked(logger, resync),
+		nextSync: time.Now(),
+		synced:   make(chan struct{}),
+		ended:    make(chan struct{}),
+	}
+	r.nextSync = r.nextSync.Add(r.resync)
+	s.handlers[r] = true
+	if s.started {
+		r.subscribe()
+	}
+	return r, nil
+}
+
+// resyncLocked rounds a handler's period: not below a second, and once the
+// informer runs not below the period at which it checks. Before that, a shorter
+// period makes the informer check more often.
+func (s *sharedIndexInformer) resyncLocked(logger klog.Logger, period time.Duration) time.Duration {
+	if period <= 0 {
+		return 0
+	}
+	if period < minimumResync {
+		logger.Info("Warning: resync period is too short, the minimum is used", "period", period, "minimum", minimumResync)
+		period = minimumResync
+	}
+	switch {
+	case s.resyncCheck == 0:
+		logger.Info("Warning: this informer does not resync, so the handler's resync period is not used", "period", period)
+		return 0
+	case period >= s.resyncCheck:
+		return period
+	case s.started:
+		logger.Info("Warning: resync period is shorter than the informer's, which is used", "period", period, "informer", s.resyncCheck)
+		return s.resyncCheck
+	}
+	s.resyncCheck = period
+	return period
+}
+
+// resyncUntil reminds the handlers, each at the first tick of the informer's check
+// period at which its own period is over.
+func (s *sharedIndexInformer) resyncUntil(ctx context.Context) {
+	s.mu.Lock()
+	check := s.resyncCheck
+	s.mu.Unlock()
+	if check <= 0 {
+		<-ctx.Done()
+		return
+	}
+	ticker := time.NewTicker(check)
+	defer ticker.Stop()
+	for {
+		select {
+		case now := <-ticker.C:
+			s.resync(now)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *sharedIndexInformer) resync(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for r := range s.handlers {
+		if r.resync > 0 && !now.Before(r.nextSync) {
+			r.nextSync = now.Add(r.resync)
+			r.sub.Remind()
+		}
+	}
+}
+
+// RemoveEventHandler removes a handler; a call under way is its last. It does not
+// wait, and does nothing for a handler that is not there.
+func (s *sharedIndexInformer) RemoveEventHandler(handle ResourceEventHandlerRegistration) error {
+	r, ok := handle.(*registration)
+	if !ok {
+		return fmt.Errorf("%T is no registration of this informer", handle)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.handlers[r] {
+		return nil
+	}
+	delete(s.handlers, r)
+	if r.sub == nil {
+		close(r.ended)
+		return nil
+	}
+	left := r.sub.Leave()
+	go func() {
+		<-left
+		close(r.ended)
+	}()
+	return nil
+}
+
+// subscribe joins the engine; the informer is locked and started.
+func (r *registration) subscribe() {
+	r.sub = r.informer.core.Subscribe(r.deliver, engine.SubscribeOptions{
+		Name:    handlerName(r.handler),
+		OnPanic: crash,
+		Synced:  r.synced,
+	})
+}
+
+// HasSynced tells whether the handler has had every object of the initial list.
+func (r *registration) HasSynced() bool {
+	select {
+	case <-r.synced:
+		return true
+	default:
+		return false
+	}
+}
+
+// HasSyncedChecker is HasSynced to wait for.
+func (r *registration) HasSyncedChecker() DoneChecker {
+	name := r.informer.HasSyncedChecker().Name()
+	return doneChecker{name + " + event handler " + handlerName(r.handler), r.synced}
+}
+
+// ShutdownChan is closed when a removed handler has returned for the last time.
+func (r *registration) ShutdownChan() <-chan struct{} { return r.ended }
+
+// crash does with a handler's panic what the program has told apimachinery to do
+// with panics: report it, and by default go down.
+func crash(_ string, value any, _ []byte) {
+	defer utilruntime.HandleCrash()
+	panic(value)
+}
+
+// deliver makes the classic call of a delta.
+func (r *registration) deliver(ctx context.Context, d engine.Delta) {
+	s := r.informer
+	obj, err := s.object(d.New)
+	if err != nil {
+		r.undecodable(ctx, d, err)
+		return
+	}
+	switch d.Kind {
+	case engine.Added:
+		s.detector.AddObject(obj)
+		r.handler.OnAdd(obj, d.Initial)
+	case engine.Updated, engine.Resynced:
+		old, err := s.object(d.Old)
+		if err != nil {
+			r.undecodable(ctx, d, err)
+			return
+		}
+		s.detector.AddObject(obj)
+		r.handler.OnUpdate(old, obj)
+	case engine.Deleted:
+		if d.FinalStateUnknown {
+			obj = DeletedFinalStateUnknown{Key: d.Key(), Obj: obj}
+		}
+		r.handler.OnDelete(obj)
+	}
+}
+
+// undecodable reports an object that cannot be shown to a handler. Its end is
+// shown all the same, as a tombstone.
+func (r *registration) undecodable(ctx context.Context, d engine.Delta, err error) {
+	utilruntime.HandleErrorWithContext(ctx, err, "object cannot be read, the handler is not called", "key", d.Key())
+	if d.Kind == engine.Deleted {
+		r.handler.OnDelete(DeletedFinalStateUnknown{Key: d.Key()})
+	}
+}
+
+var errWrongHandle = errors.New("handle does not support ShutdownChan()")
+
+// ShutDownEventHandler removes a handler and waits until it has returned for the
+// last time. It must not be called by the handler itself.
+func ShutDownEventHandler(informer SharedInformer, handle ResourceEventHandlerRegistration) error {
+	if err := informer.RemoveEventHandler(handle); err != nil {
+		return err
+	}
+	h, ok := handle.(interface{ ShutdownChan() <-chan struct{} })
+	if !ok {
+		return errWrongHandle
+	}
+	<-h.ShutdownChan()
+	return nil
+}

@@ -1,0 +1,231 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgo "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/kinform/kinform/engine"
+)
+
+// sharedIndexInformer is client-go's shared informer on kinform's engine: the
+// engine lists, watches, stores and delivers; this type carries the classic
+// methods and their rules of what may be called when.
+type sharedIndexInformer struct {
+	core          *core
+	indexer       *sharedIndexer
+	view          *engine.View
+	objectType    runtime.Object
+	description   string
+	defaultResync time.Duration
+	detector      MutationDetector
+	transform     atomic.Pointer[TransformFunc]
+	lw            ListerWatcher
+	synced        chan struct{}
+	shell         *reflectorShell // what the watch error handler is given
+
+	mu          sync.Mutex
+	started     bool
+	stopped     bool
+	resyncCheck time.Duration // the shortest resync period of a handler
+	watchError  WatchErrorHandlerWithContext
+	handlers    map[*registration]bool
+	runContext  context.Context
+}
+
+var errStarted = errors.New("informer has already started")
+
+// SetWatchErrorHandler sets what is called when a list or a watch fails. It must
+// be called before the informer runs.
+func (s *sharedIndexInformer) SetWatchErrorHandler(handler WatchErrorHandler) error {
+	return s.SetWatchErrorHandlerWithContext(func(_ context.Context, r *clientgo.Reflector, err error) {
+		handler(r, err)
+	})
+}
+
+// SetWatchErrorHandlerWithContext is SetWatchErrorHandler with the context of Run.
+func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler WatchErrorHandlerWithContext) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.started {
+		return errStarted
+	}
+	s.watchError = handler
+	return nil
+}
+
+// SetTransform sets what each object goes through before anybody sees it. It must
+// be called before the informer runs.
+func (s *sharedIndexInformer) SetTransform(f TransformFunc) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.started {
+		return errStarted
+	}
+	s.transform.Store(&f)
+	return nil
+}
+
+// transformer returns the transform, or nil. It takes no lock: it is called while
+// the engine holds its own.
+func (s *sharedIndexInformer) transformer() TransformFunc {
+	if f := s.transform.Load(); f != nil {
+		return *f
+	}
+	return nil
+}
+
+// Run keeps the store up to date and calls the handlers until stop is closed.
+func (s *sharedIndexInformer) Run(stop <-chan struct{}) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	s.RunWithContext(ctx)
+}
+
+// RunWithContext is Run with a context. An informer runs once.
+func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
+	defer utilruntime.HandleCrashWithContext(ctx)
+	if !s.start(ctx) {
+		klog.FromContext(ctx).Info("Warning: the informer has been run already; this call does nothing", "informer", s.description)
+		return
+	}
+	var detecting sync.WaitGroup
+	stopDetecting := make(chan struct{})
+	detecting.Go(func() { s.detector.Run(stopDetecting) })
+	// The detector outlives the handlers, so that it sees what the last of them did.
+	defer detecting.Wait()
+	defer close(stopDetecting)
+	s.core.join(s)
+	defer s.stop()
+	select {
+	case <-s.core.Synced():
+		close(s.synced)
+		s.resyncUntil(ctx)
+	case <-ctx.Done():
+	}
+}
+
+func (s *sharedIndexInformer) start(ctx context.Context) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.started {
+		return false
+	}
+	s.started, s.runContext = true, ctx
+	if s.core.lazy != nil {
+		s.indexer.moveTo(s.core.Collection, fmt.Sprintf("%p/", s))
+	}
+	for r := range s.handlers {
+		r.subscribe()
+	}
+	return true
+}
+
+// stop lets no handler join any more, and waits until those that are there have
+// returned.
+func (s *sharedIndexInformer) stop() {
+	s.mu.Lock()
+	s.stopped = true
+	handlers := slices.Collect(maps.Keys(s.handlers))
+	s.mu.Unlock()
+	// The watch ends first, then the handlers, all of them at once.
+	ended := s.core.leave(s)
+	var left []<-chan struct{}
+	for _, r := range handlers {
+		left = append(left, r.sub.Leave())
+	}
+	for _, ch := range append(left, ended) {
+		<-ch
+	}
+}
+
+// IsStopped tells whether the informer has ended, or is about to.
+func (s *sharedIndexInformer) IsStopped() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stopped
+}
+
+// HasSynced tells whether the store has had its first list.
+func (s *sharedIndexInformer) HasSynced() bool {
+	select {
+	case <-s.synced:
+		return true
+	default:
+		return false
+	}
+}
+
+// HasSyncedChecker is HasSynced to wait for.
+func (s *sharedIndexInformer) HasSyncedChecker() DoneChecker {
+	return doneChecker{fmt.Sprintf("SharedIndexInformer %T", s.objectType), s.synced}
+}
+
+type doneChecker struct {
+	name string
+	done <-chan struct{}
+}
+
+func (d doneChecker) Name() string          { return d.name }
+func (d doneChecker) Done() <-chan struct{} { return d.done }
+
+// LastSyncResourceVersion is the version that the store has reached.
+func (s *sharedIndexInformer) LastSyncResourceVersion() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.started {
+		return ""
+	}
+	return s.core.Version().String()
+}
+
+// GetStore returns the store.
+func (s *sharedIndexInformer) GetStore() Store { return s.indexer }
+
+// GetIndexer returns the store with its indexes.
+func (s *sharedIndexInformer) GetIndexer() Indexer { return s.indexer }
+
+// AddIndexers adds indexes, while the informer has not stopped.
+func (s *sharedIndexInformer) AddIndexers(indexers Indexers) error {
+	if s.IsStopped() {
+		return errors.New("indexer was not added because it has stopped already")
+	}
+	return s.indexer.AddIndexers(indexers)
+}
+
+// GetController returns what tells of the informer's progress; it cannot be run
+// by itself.
+func (s *sharedIndexInformer) GetController() Controller { return sharedController{s} }
+
+type sharedController struct{ *sharedIndexInformer }
+
+func (sharedController) Run(<-chan struct{})            {}
+func (sharedController) RunWithContext(context.Context) {}
+
+// failed tells the watch error handler of a failure.
+func (s *sharedIndexInformer) failed(err error) {
+	s.mu.Lock()
+	handler, ctx := s.watchError, s.runContext
+	s.mu.Unlock()
+	if handler == nil {
+		handler = DefaultWatchErrorHandler
+	}
+	handler(ctx, s.shell.at(s.core.Version().String()), err)
+}

@@ -1,0 +1,127 @@
+package cache
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/klog/v2"
+
+	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/dropin"
+	"github.com/kinform/kinform/kube"
+)
+
+// NewSharedInformer returns an informer without indexes.
+func NewSharedInformer(lw ListerWatcher, example runtime.Object, defaultResync time.Duration) SharedInformer {
+	return NewSharedIndexInformer(lw, example, defaultResync, Indexers{})
+}
+
+// NewSharedIndexInformer returns an informer for what lw lists and watches. The
+// example says of which type the objects are. Handlers are reminded of every
+// object each defaultResync, unless they say otherwise; 0 is never.
+func NewSharedIndexInformer(lw ListerWatcher, example runtime.Object, defaultResync time.Duration, indexers Indexers) SharedIndexInformer {
+	return NewSharedIndexInformerWithOptions(lw, example, SharedIndexInformerOptions{ResyncPeriod: defaultResync, Indexers: indexers})
+}
+
+// NewSharedIndexInformerWithOptions is NewSharedIndexInformer with more to say.
+func NewSharedIndexInformerWithOptions(lw ListerWatcher, example runtime.Object, o SharedIndexInformerOptions) SharedIndexInformer {
+	s := &sharedIndexInformer{
+		lw:            lw,
+		objectType:    example,
+		description:   o.ObjectDescription,
+		defaultResync: o.ResyncPeriod,
+		resyncCheck:   o.ResyncPeriod,
+		detector:      NewCacheMutationDetector(fmt.Sprintf("%T", example)),
+		handlers:      map[*registration]bool{},
+		synced:        make(chan struct{}),
+		shell:         newReflectorShell(o.ObjectDescription, fmt.Sprintf("%T", example)),
+	}
+	if s.description == "" {
+		s.description = fmt.Sprintf("%T", example)
+	}
+	s.view = &engine.View{Name: s.description, Decode: s.fromObject}
+	s.indexer = &sharedIndexer{view: s.view, version: s.LastSyncResourceVersion, indexers: Indexers{}}
+	b, ok := lw.(*dropin.ListWatch)
+	switch {
+	case !ok:
+		s.core = newCore(kube.NewObjectSource(s.description, lw), s.take)
+	case b.Share == dropin.Share{}:
+		s.core = newCore(b.Open(b.Needs), nil)
+	default:
+		s.core = sharedCore(s.description, b)
+	}
+	if ok {
+		s.view.Decode = s.fromBytes(b.Decode)
+	}
+	if s.core.lazy == nil {
+		s.indexer.moveTo(s.core.Collection, "")
+	} else {
+		// Until it runs, the informer knows nothing of what others have seen, and
+		// what is put into its store is nobody else's.
+		own, _ := engine.NewCollection(engine.Options{}, "")
+		s.indexer.moveTo(own, "")
+	}
+	if err := s.indexer.AddIndexers(o.Indexers); err != nil {
+		panic(err) // the names of one map do not conflict
+	}
+	return s
+}
+
+func logWarning(message string, args ...any) { klog.V(2).InfoS("kinform: "+message, args...) }
+
+// object returns a record's object, for a handler.
+func (s *sharedIndexInformer) object(r *engine.Record) (any, error) {
+	return s.indexer.object(r, engine.Pass)
+}
+
+// take passes an object of a source of objects on to the transform, if it is of
+// the informer's type.
+func (s *sharedIndexInformer) take(obj any) (any, error) {
+	if want := reflect.TypeOf(s.objectType); want != nil && reflect.TypeOf(obj) != want {
+		err := fmt.Errorf("expected an object of type %v, but watched object of type %T", want, obj)
+		utilruntime.HandleError(err)
+		return nil, err
+	}
+	if err := s.rightKind(obj); err != nil {
+		utilruntime.HandleError(err)
+		return nil, err
+	}
+	if f := s.transformer(); f != nil {
+		return f(obj)
+	}
+	return obj, nil
+}
+
+// rightKind checks, for an informer of unstructured objects of one kind, that an
+// object is of that kind.
+func (s *sharedIndexInformer) rightKind(obj any) error {
+	example, ok := s.objectType.(*unstructured.Unstructured)
+	if !ok || example.GroupVersionKind().Empty() {
+		return nil
+	}
+	if got, want := obj.(*unstructured.Unstructured).GroupVersionKind(), example.GroupVersionKind(); got != want {
+		return fmt.Errorf("expected an object of kind %v, but watched object of kind %v", want, got)
+	}
+	return nil
+}
+
+// fromObject reads what came as an object.
+func (s *sharedIndexInformer) fromObject(r *engine.Record) (any, error) { return r.Object(), nil }
+
+// fromBytes reads what came as bytes, or was put into the store as an object.
+func (s *sharedIndexInformer) fromBytes(decode func(*engine.Record, engine.Kinds) (any, error)) func(*engine.Record) (any, error) {
+	return func(r *engine.Record) (any, error) {
+		if obj := r.Object(); obj != nil {
+			return obj, nil
+		}
+		obj, err := decode(r, s.indexer.store.Load().Kinds())
+		if f := s.transformer(); err == nil && f != nil {
+			return f(obj)
+		}
+		return obj, err
+	}
+}

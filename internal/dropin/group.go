@@ -1,0 +1,90 @@
+package dropin
+
+import (
+	"context"
+	"sync"
+
+	clientgo "k8s.io/client-go/tools/cache"
+)
+
+// Group is what factories do alike: they keep one informer for each key, start
+// each once, and wait for all of them. The zero value is an empty group.
+type Group[K comparable] struct {
+	mu       sync.Mutex
+	members  map[K]*member
+	closed   bool
+	running  sync.WaitGroup
+	starting []*member // in the order in which they were asked for
+}
+
+type member struct {
+	informer clientgo.SharedIndexInformer
+	started  bool
+}
+
+// Informer returns the informer of a key; the first who asks has it made.
+func (g *Group[K]) Informer(key K, create func() clientgo.SharedIndexInformer) clientgo.SharedIndexInformer {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if m := g.members[key]; m != nil {
+		return m.informer
+	}
+	if g.members == nil {
+		g.members = map[K]*member{}
+	}
+	m := &member{informer: create()}
+	g.members[key] = m
+	g.starting = append(g.starting, m)
+	return m.informer
+}
+
+// Start runs, until ctx ends, every informer that was not started yet. After
+// Shutdown it does nothing.
+func (g *Group[K]) Start(ctx context.Context) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return
+	}
+	for _, m := range g.starting {
+		m.started = true
+		g.running.Go(func() { m.informer.RunWithContext(ctx) })
+	}
+	g.starting = nil
+}
+
+// WaitSynced waits until every started informer has had its first list, or ctx
+// ends, and tells which have.
+func (g *Group[K]) WaitSynced(ctx context.Context) map[K]bool {
+	started := g.started()
+	synced := make(map[K]bool, len(started))
+	for key, informer := range started {
+		select {
+		case <-informer.HasSyncedChecker().Done():
+		case <-ctx.Done():
+		}
+		synced[key] = informer.HasSynced()
+	}
+	return synced
+}
+
+func (g *Group[K]) started() map[K]clientgo.SharedIndexInformer {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	started := make(map[K]clientgo.SharedIndexInformer, len(g.members))
+	for key, m := range g.members {
+		if m.started {
+			started[key] = m.informer
+		}
+	}
+	return started
+}
+
+// Shutdown sees to it that no informer is started any more, and waits until those
+// that were have ended. It does not end them: the contexts of Start do.
+func (g *Group[K]) Shutdown() {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+	g.running.Wait()
+}

@@ -1,0 +1,59 @@
+package dropin
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	clientgo "k8s.io/client-go/tools/cache"
+
+	"github.com/kinform/kinform/engine"
+)
+
+// ListWatch is a ListerWatcher that can also be asked for bytes.
+type ListWatch struct {
+	// ListerWatcher is for whoever asks for objects.
+	clientgo.ListerWatcher
+	// Open gives a source of the same objects as bytes, for readers of which the
+	// neediest has the given needs.
+	Open func(Needs) engine.Source
+	// Decode makes an object of a record of such a source, as the client behind
+	// ListerWatcher would have; the kinds are what the server called them. Needs
+	// says what it can make them of.
+	Decode func(*engine.Record, engine.Kinds) (any, error)
+	Needs  Needs
+	// Share, if it is not zero, lets the informer have one watch with others.
+	Share Share
+}
+
+// Client is what client-go's clients have for one resource: typed, dynamic and
+// metadata clients differ in the list that they give.
+type Client[L runtime.Object] interface {
+	List(context.Context, metav1.ListOptions) (L, error)
+	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
+}
+
+// Objects lists and watches what a client gives, with options that tweak, if not
+// nil, has the last word on. The client is asked for at each request: programs
+// make informers with clients that cannot be used, and never run them.
+func Objects[L runtime.Object](client func() Client[L], tweak func(*metav1.ListOptions)) *clientgo.ListWatch {
+	tweaked := func(o metav1.ListOptions) metav1.ListOptions {
+		if tweak != nil {
+			tweak(&o)
+		}
+		return o
+	}
+	list := func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return client().List(ctx, tweaked(o))
+	}
+	follow := func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		return client().Watch(ctx, tweaked(o))
+	}
+	return &clientgo.ListWatch{
+		ListFunc:             func(o metav1.ListOptions) (runtime.Object, error) { return list(context.Background(), o) },
+		WatchFunc:            func(o metav1.ListOptions) (watch.Interface, error) { return follow(context.Background(), o) },
+		ListWithContextFunc:  list,
+		WatchFuncWithContext: follow,
+	}
+}

@@ -1,0 +1,54 @@
+package dropin
+
+import (
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinform/kinform/kube"
+)
+
+// Share says what an informer asks which server for, in whose name. Informers with
+// equal Shares may have one watch. The zero Share is equal to none.
+type Share struct {
+	// client is the very HTTP client: whoever uses it has the same credentials,
+	// the same certificates and the same proxies. Two clients that only look alike
+	// never share: that they act for the same user cannot be known.
+	client *http.Client
+	server string
+
+	resource  schema.GroupVersionResource
+	namespace string
+	labels    string
+	fields    string
+}
+
+// ShareOf returns the Share of a query; zero if nothing can be said of the client.
+func ShareOf(client rest.Interface, q kube.Query) Share {
+	c, ok := client.(*rest.RESTClient)
+	if !ok || c == nil || c.Client == nil {
+		return Share{}
+	}
+	return Share{
+		client:    c.Client,
+		server:    c.Get().AbsPath("/").URL().String(),
+		resource:  q.Resource,
+		namespace: q.Namespace,
+		labels:    q.LabelSelector,
+		fields:    q.FieldSelector,
+	}
+}
+
+// Needs says what a reader can make its objects of. What serves one that needs
+// more serves those that need less.
+type Needs uint8
+
+const (
+	// Metadata: of the objects' metadata alone.
+	Metadata Needs = iota + 1
+	// Anything: of whole objects, in protobuf or JSON.
+	Anything
+	// JSON: of whole objects in JSON.
+	JSON
+)

@@ -1,0 +1,149 @@
+package informers_test
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
+	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgo "k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/kinform/kinform/apisim"
+	"github.com/kinform/kinform/informers"
+	"github.com/kinform/kinform/informers/internal/kinds"
+	"github.com/kinform/kinform/internal/dropin/dropintest"
+)
+
+// filler fills objects with values of a seed.
+type filler struct {
+	fuzz interface{ Fill(any) }
+}
+
+func newFiller(seed int64) filler {
+	return filler{fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(seed), scheme.Codecs)}
+}
+
+// object returns a filled object of a kind.
+func (f filler) object(k kinds.Kind, name string) runtime.Object {
+	obj := k.Example.DeepCopyObject()
+	f.fuzz.Fill(obj)
+	obj.GetObjectKind().SetGroupVersionKind(gvkOf(obj))
+	filled := metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}, Finalizers: []string{"example.com/none"}}
+	if k.Namespaced {
+		filled.Namespace = "default"
+	}
+	*obj.(metav1.ObjectMetaAccessor).GetObjectMeta().(*metav1.ObjectMeta) = filled
+	return obj
+}
+
+// served tells whether apisim keeps objects of a kind and lets them be watched.
+func served(k kinds.Kind, lists []*metav1.APIResourceList) bool {
+	for _, l := range lists {
+		if l.GroupVersion != k.Resource.GroupVersion().String() {
+			continue
+		}
+		return slices.ContainsFunc(l.APIResources, func(r metav1.APIResource) bool {
+			return r.Name == k.Resource.Resource && slices.Contains(r.Verbs, "watch")
+		})
+	}
+	return false
+}
+
+// TestEveryKindEqualsClientGo: objects that were listed and objects that were
+// watched, of every kind that the server has, filled with all sorts of values,
+// are field by field what client-go's informers give.
+func TestEveryKindEqualsClientGo(t *testing.T) {
+	server := startServer(t)
+	client := connect(t, server.Config())
+	_, lists, err := client.Discovery().ServerGroupsAndResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := slices.DeleteFunc(kinds.All(), func(k kinds.Kind) bool { return !served(k, lists) })
+	if len(all) < 60 {
+		t.Fatalf("the server has %d of the %d kinds", len(all), len(kinds.All()))
+	}
+	seed := rand.Int63()
+	t.Logf("seed %d", seed)
+	fill := newFiller(seed)
+	load(t, server, fill, all, "listed")
+
+	theirs := clientgo.NewSharedInformerFactory(client, 0)
+	ours := informers.NewSharedInformerFactory(client, 0)
+	for _, k := range all {
+		for _, f := range []informers.SharedInformerFactory{theirs, ours} {
+			if _, err := f.ForResource(k.Resource); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ctx := start(t, theirs, ours)
+	for _, f := range []informers.SharedInformerFactory{theirs, ours} {
+		if result := f.WaitForCacheSyncWithContext(ctx); result.Err != nil || len(result.Synced) != len(all) {
+			t.Fatalf("synced: %v", result)
+		}
+	}
+	load(t, server, fill, all, "watched")
+	for _, k := range all {
+		t.Run(fmt.Sprintf("%s.%s.%s", k.Resource.Resource, k.Resource.Version, k.Resource.Group), func(t *testing.T) {
+			their, _ := theirs.ForResource(k.Resource)
+			our, _ := ours.ForResource(k.Resource)
+			key := "watched-" + k.Resource.Version
+			if k.Namespaced {
+				key = "default/" + key
+			}
+			for _, f := range []clientgo.GenericInformer{their, our} {
+				dropintest.Await(t, f.Informer(), key, dropintest.Has(key))
+			}
+			dropintest.Compare(t, their.Informer().GetIndexer(), our.Informer().GetIndexer())
+		})
+	}
+}
+
+// load creates an object of each kind.
+func load(t *testing.T, server *apisim.Server, fill filler, all []kinds.Kind, name string) {
+	t.Helper()
+	err := server.Load(func(yield func(runtime.Object) bool) {
+		for _, k := range all {
+			// The versions of a kind are one store, so each has a name of its own.
+			if !yield(fill.object(k, name+"-"+k.Resource.Version)) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestEveryKindThroughFakeClientset: each kind syncs, and hears of what is
+// created afterwards.
+func TestEveryKindThroughFakeClientset(t *testing.T) {
+	fill := newFiller(1)
+	all := kinds.All()
+	var there []runtime.Object
+	for _, k := range all {
+		there = append(there, fill.object(k, "listed"))
+	}
+	client := fake.NewClientset(there...)
+	factory := informers.NewSharedInformerFactory(client, 0)
+	for _, k := range all {
+		if _, err := factory.ForResource(k.Resource); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx := start(t, factory)
+	if result := factory.WaitForCacheSyncWithContext(ctx); result.Err != nil || len(result.Synced) != len(all) {
+		t.Fatalf("synced: %v", result)
+	}
+	for _, k := range all {
+		generic, _ := factory.ForResource(k.Resource)
+		dropintest.Await(t, generic.Informer(), k.Resource.String(), dropintest.Count(1))
+	}
+}

@@ -1,0 +1,49 @@
+package metadatainformer
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatalister"
+
+	"github.com/kinform/kinform/cache"
+	"github.com/kinform/kinform/internal/dropin"
+	"github.com/kinform/kinform/kube"
+)
+
+// NewFilteredMetadataInformer returns an informer that is shared with nobody.
+func NewFilteredMetadataInformer(client metadata.Interface, gvr schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers cache.Indexers, tweakListOptions TweakListOptionsFunc) informers.GenericInformer {
+	return &metadataInformer{gvr, newInformer(client, gvr, namespace, resyncPeriod, indexers, tweakListOptions)}
+}
+
+func newInformer(client metadata.Interface, gvr schema.GroupVersionResource, namespace string, resync time.Duration, indexers cache.Indexers, tweak TweakListOptionsFunc) cache.SharedIndexInformer {
+	return cache.NewSharedIndexInformer(listWatch(client, gvr, namespace, tweak), &metav1.PartialObjectMetadata{}, resync, indexers)
+}
+
+func listWatch(client metadata.Interface, gvr schema.GroupVersionResource, namespace string, tweak TweakListOptionsFunc) cache.ListerWatcher {
+	objects := dropin.Objects(func() dropin.Client[*metav1.PartialObjectMetadataList] {
+		return client.Resource(gvr).Namespace(namespace)
+	}, tweak)
+	restClient := dropin.RESTClientOfMetadata(client)
+	if restClient == nil {
+		return objects
+	}
+	query := kube.Query{Resource: gvr, Namespace: namespace, Tweak: tweak}
+	return dropin.Bytes(objects, restClient, query, dropin.Metadata, dropin.DecodeMetadata)
+}
+
+type metadataInformer struct {
+	gvr      schema.GroupVersionResource
+	informer cache.SharedIndexInformer
+}
+
+// Informer returns the informer.
+func (m *metadataInformer) Informer() cache.SharedIndexInformer { return m.informer }
+
+// Lister returns a lister of what the informer has.
+func (m *metadataInformer) Lister() cache.GenericLister {
+	return metadatalister.NewRuntimeObjectShim(metadatalister.New(m.informer.GetIndexer(), m.gvr))
+}

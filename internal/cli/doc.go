@@ -1,0 +1,20 @@
+// Package cli is the program kinform: its commands, and how they talk to people.
+//
+// The way from a change to the screen:
+//
+//  1. watch.go and demo.go say what is watched, as targets.
+//  2. A session (session.go) runs the targets' informers, counts what happens,
+//     and hands each change to a printer.
+//  3. A printer (line.go, json.go, unified.go) makes text of a change. Secrets are
+//     hidden before a printer sees them (redact.go).
+//  4. The screen (screen.go) puts text and the progress line onto the terminal.
+//
+// The demo adds a server and a cluster, and at its end compares the caches with
+// the server's lists and with what the events add up to (verify.go,
+// demoresource.go).
+//
+// Everything that goes wrong is told by problem.go: what, why, and what to do.
+//
+// What may live here: what concerns people at a terminal. What may not: anything
+// that other programs would want from a library.
+package cli

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// refresh is how often the line of progress is written anew.
+const refresh = 100 * time.Millisecond
+
+// showProgress keeps the line of progress current: how far each list is, and
+// after that the totals, if they are wanted.
+func (s *session) showProgress(ctx context.Context) {
+	tick := time.NewTicker(refresh)
+	defer tick.Stop()
+	for {
+		line := s.syncing()
+		switch {
+		case line == "" && s.live:
+			line = s.living()
+		case line == "":
+			s.screen.setProgress("")
+			return
+		}
+		s.screen.setProgress(line)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// syncing tells how far the lists are; "" when all are done.
+func (s *session) syncing() string {
+	var parts []string
+	for _, t := range s.targets {
+		if t.sub.HasSynced() || t.run.Err() != nil {
+			continue
+		}
+		objects, bytes := t.received()
+		parts = append(parts, fmt.Sprintf("%s %s, %s", t.name, count(objects, "object"), size(bytes)))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return s.screen.fit("syncing " + strings.Join(parts, "; "))
+}
+
+// living tells the totals so far.
+func (s *session) living() string {
+	h := holdingsOf(s.targets)
+	return s.screen.fit(fmt.Sprintf("%s held in %s; %s (%s) in %s", count(h.objects, "object"), size(h.packed),
+		count(s.totals.events(), "event"), s.totals.byKind(), time.Since(s.began).Truncate(time.Second)))
+}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+)
+
+// The program's exit codes.
+const (
+	exitGood  = 0
+	exitBad   = 1
+	exitUsage = 2 // the command line makes no sense
+)
+
+// Main runs the program: args are its arguments, without its name. What was
+// asked for goes to out, everything else to notes. It ends when ctx does, which
+// is a good end. It returns the exit code.
+func Main(ctx context.Context, args []string, out, notes io.Writer) int {
+	quiet()
+	root := newRoot(newScreen(out, notes))
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(notes)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitGood
+	}
+	var usage *usageError
+	fmt.Fprintln(notes, "kinform: "+err.Error())
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitBad
+}
+
+// quiet keeps client-go from writing to the terminal what we say better.
+var quiet = sync.OnceFunc(func() {
+	klog.SetLogger(klog.New(nil))
+})
+
+// usageError is a command line that makes no sense.
+type usageError struct {
+	text string
+	help string // the command that explains it
+}
+
+func (e *usageError) Error() string { return e.text + "\n  " + e.help + " --help shows how it goes" }
+
+func badUsage(cmd *cobra.Command, text string) error {
+	return &usageError{text: text, help: cmd.CommandPath()}
+}
+
+func newRoot(s *screen) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "kinform",
+		Short: "Watch a Kubernetes cluster change",
+		Long: `kinform keeps a local copy of a cluster's objects and shows what changes, field
+by field, as it happens.`,
+		Example: `  kinform demo                   a living cluster in this process; nothing is needed
+  kinform watch pods             the pods of the current namespace
+  kinform watch deploy,po -A     deployments and pods of all namespaces`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			text := fmt.Sprintf("no command %q", args[0])
+			if similar := near(args[0], []string{"watch", "demo", "version", "help"}); len(similar) > 0 {
+				text += "; did you mean " + alternatives(similar) + "?"
+			}
+			return badUsage(cmd, text)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return badUsage(cmd, strings.TrimSpace(err.Error()))
+	})
+	root.AddCommand(newWatch(s), newDemo(s), newVersion())
+	return root
+}

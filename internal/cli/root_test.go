@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestUsage(t *testing.T) {
+	tests := []struct {
+		args []string
+		want string
+	}{
+		{[]string{"wacth"}, `no command "wacth"; did you mean watch?`},
+		{[]string{"watch"}, "which resource?"},
+		{[]string{"watch", "--frob"}, "unknown flag: --frob"},
+		{[]string{"watch", "pods", "-o", "xml"}, "-o xml is not known: use line, json or diff"},
+		{[]string{"watch", "pods", "-n", "a", "-A"}, "-n and -A contradict each other"},
+		{[]string{"watch", "pods", "-l", "a=b=c"}, `-l "a=b=c" is no label selector`},
+		{[]string{"watch", "pods", "--field-selector", "a"}, `--field-selector "a" is no field selector`},
+		{[]string{"watch", "pods", "--full"}, "--full is for -o json"},
+		{[]string{"watch", "pods", "--for", "-1s"}, "--for -1s is in the past"},
+		{[]string{"demo", "x"}, `kinform demo takes no arguments, but got "x"`},
+		{[]string{"demo", "--objects", "0"}, "--objects 0: there must be some"},
+		{[]string{"demo", "--rate", "0"}, "--rate 0: there must be some"},
+		{[]string{"version", "x"}, "takes no arguments"},
+	}
+	for _, tt := range tests {
+		code, out, notes := run(t, tt.args...)
+		if code != exitUsage || out != "" || !strings.Contains(notes, tt.want) || !strings.Contains(notes, "--help") {
+			t.Errorf("%q: exit code %d, said %q, want %d and %q", tt.args, code, notes, exitUsage, tt.want)
+		}
+		if strings.Count(strings.TrimSpace(notes), "\n") > 1 {
+			t.Errorf("%q: it says too much:\n%s", tt.args, notes)
+		}
+	}
+}
+
+func TestEveryCommandShowsExamples(t *testing.T) {
+	for _, args := range [][]string{{"--help"}, {"watch", "--help"}, {"demo", "--help"}, {"version", "--help"}, {}} {
+		code, out, notes := run(t, args...)
+		if code != 0 || notes != "" || !strings.Contains(out, "Examples:") {
+			t.Errorf("%q: exit code %d, said %q, output\n%s", args, code, notes, out)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	code, out, notes := run(t, "version")
+	if code != 0 || notes != "" || !strings.HasPrefix(out, "kinform ") || !strings.Contains(out, "client-go ") {
+		t.Errorf("exit code %d, output %q, said %q", code, out, notes)
+	}
+}

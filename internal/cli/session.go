@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kinform/kinform"
+	"github.com/kinform/kinform/internal/diff"
+)
+
+// session watches targets and shows what happens to their objects.
+type session struct {
+	screen  *screen
+	printer printer
+	server  *server
+	targets []*target
+	initial bool // show each object that is there at the start, too
+	live    bool // keep a line with totals on the terminal
+	// hear, if set, is told of every event.
+	hear func(t *target, kind kinform.Kind, key, version string)
+	// finish, if set, is called at the end, while the informers still run.
+	finish func(context.Context) error
+
+	began   time.Time
+	ended   time.Time // set when it has ended
+	totals  totals
+	fail    context.CancelCauseFunc // ends the session with an error
+	leaving sync.Mutex              // held while a target is given up
+}
+
+// run shows changes until ctx ends, which is a good end, or until nothing is left
+// that works. It returns when everything that it started has ended.
+func (s *session) run(ctx context.Context) error {
+	s.began = time.Now()
+	ctx, s.fail = context.WithCancelCause(ctx)
+	defer s.fail(nil)
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	for _, t := range s.targets {
+		t.run, t.end = context.WithCancelCause(running)
+		t.sub = t.inf.Subscribe(s.handler(t), kinform.SubscribeOptions{Name: "screen"})
+	}
+	var informers, helpers sync.WaitGroup
+	for _, t := range s.targets {
+		informers.Go(func() { _ = t.inf.Run(t.run) }) // it was not running
+		helpers.Go(func() { s.attend(ctx, t) })
+	}
+	if s.screen.live {
+		helpers.Go(func() { s.showProgress(ctx) })
+	}
+	<-ctx.Done()
+	s.ended = time.Now()
+	helpers.Wait()
+	s.screen.setProgress("")
+	err := context.Cause(ctx)
+	if !isProblem(err) {
+		err = s.end(running, err)
+	}
+	stop()
+	informers.Wait()
+	return err
+}
+
+func isProblem(err error) bool {
+	var p *problem
+	return errors.As(err, &p)
+}
+
+// errTimeUp ends a session that was to last so long.
+var errTimeUp = errors.New("the time is up")
+
+// end does what is left to do when a session was ended from outside. If it had
+// its time and nothing came of it, that is a problem.
+func (s *session) end(ctx context.Context, why error) error {
+	if s.finish != nil {
+		return s.finish(ctx)
+	}
+	s.screen.note(s.summary())
+	if h := holdingsOf(s.targets); !errors.Is(why, errTimeUp) || len(h.waiting) < len(s.targets) {
+		return nil
+	}
+	if trouble := s.targets[0].trouble(); trouble != nil {
+		return explain("cannot watch "+s.targets[0].title(), trouble.Cause, s.server)
+	}
+	return &problem{what: "nothing has synced in the time given", do: "give more with --for"}
+}
+
+// handler counts a target's events and shows them.
+func (s *session) handler(t *target) func(context.Context, kinform.Event[*unstructured.Unstructured]) {
+	return func(_ context.Context, ev kinform.Event[*unstructured.Unstructured]) {
+		s.totals.count(ev.Kind, ev.Initial())
+		if s.hear != nil {
+			defer s.hear(t, ev.Kind, ev.Key, ev.ResourceVersion())
+		}
+		if ev.Initial() && !s.initial {
+			return
+		}
+		before, after, err := ev.Decode()
+		if err != nil {
+			s.screen.note(fmt.Sprintf("%s %s was %s, but cannot be read: %v", t.name, ev.Key, ev.Kind, err))
+			return
+		}
+		text, err := s.printer.text(newChange(t, ev, before, after))
+		if err == nil {
+			err = s.screen.print(text)
+		}
+		if err != nil {
+			s.fail(&problem{what: "cannot write the output", why: innermost(err), cause: err})
+		}
+	}
+}
+
+// newChange makes what printers get of an event.
+func newChange(t *target, ev kinform.Event[*unstructured.Unstructured], before, after *unstructured.Unstructured) change {
+	c := change{
+		Time: time.Now(), Kind: ev.Kind, Resource: t.name, Key: ev.Key, Version: ev.ResourceVersion(),
+		Initial: ev.Initial(), Missed: ev.FinalStateUnknown(), After: after.Object,
+	}
+	if before != nil {
+		c.Before, c.WasVersion = before.Object, before.GetResourceVersion()
+	}
+	if t.secret || after.GetKind() == "Secret" && after.GetAPIVersion() == "v1" {
+		c.Before, c.After = redact(c.Before, c.After)
+	}
+	if ev.Kind == kinform.Updated {
+		c.Fields = diff.Compare(c.Before, c.After)
+	}
+	return c
+}
+
+// attend tells when a target has synced, and what keeps it from its server.
+func (s *session) attend(ctx context.Context, t *target) {
+	synced := make(chan struct{})
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wait, cancel := context.WithCancel(ctx)
+	defer cancel()
+	wg.Go(func() {
+		if t.sub.WaitSynced(wait) == nil {
+			close(synced)
+		}
+	})
+	var told kinform.Reason
+	for {
+		select {
+		case <-synced:
+			st := t.inf.Status()
+			s.screen.note(fmt.Sprintf("watching %s: %s, %s held in %s, synced in %s", t.title(),
+				count(st.Objects, "object"), size(st.Bytes), size(st.Packed), short(time.Since(s.began))))
+			synced = nil
+		case <-t.alarm:
+			trouble := t.trouble()
+			if trouble != nil && synced != nil && hopeless(trouble.Cause) {
+				s.giveUp(t, trouble.Cause)
+				return
+			}
+			told = s.tell(t, trouble, told)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// tell says what has changed about a target's trouble, and returns what it is
+// now.
+func (s *session) tell(t *target, trouble *kinform.SourceStatus, told kinform.Reason) kinform.Reason {
+	switch {
+	case trouble != nil && trouble.Reason == kinform.Expired:
+		return told // it is listed again, as it should
+	case trouble != nil && trouble.Reason != told:
+		s.screen.note(fmt.Sprintf("%s: %s; trying again", t.title(), printable(reason(trouble.Cause))))
+		return trouble.Reason
+	case trouble == nil && told != "":
+		s.screen.note(t.title() + ": in touch with the server again")
+		return ""
+	}
+	return told
+}
+
+// giveUp leaves a target out. When it was the last one, the session fails.
+func (s *session) giveUp(t *target, cause error) {
+	p := explain("cannot watch "+t.title(), cause, s.server)
+	s.leaving.Lock()
+	defer s.leaving.Unlock()
+	t.end(p)
+	working := 0
+	for _, other := range s.targets {
+		if other.run.Err() == nil {
+			working++
+		}
+	}
+	if working == 0 {
+		s.fail(s.allFailed(p))
+		return
+	}
+	s.screen.note(p.Error())
+}
+
+// allFailed is the problem of a session in which nothing works: that of the last
+// target, the others have been told.
+func (s *session) allFailed(last *problem) error {
+	if len(s.targets) > 1 {
+		last.do = strings.TrimPrefix(last.do+"; nothing else is left to watch", "; ")
+	}
+	return last
+}

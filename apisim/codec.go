@@ -3,6 +3,7 @@ package apisim
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -90,7 +91,8 @@ func (c typedCodec) metadata(data []byte) ([]byte, error) {
 	return data[:n:n], nil
 }
 
-// customCodec keeps custom resources as JSON, with apiVersion and kind.
+// customCodec keeps custom resources as JSON, which begins with apiVersion and
+// kind.
 type customCodec struct{ gvk schema.GroupVersionKind }
 
 func (c customCodec) kind() schema.GroupVersionKind { return c.gvk }
@@ -106,7 +108,19 @@ func (c customCodec) encode(obj runtime.Object) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("encode %v: want unstructured, have %T", c.gvk, obj)
 	}
-	return json.Marshal(custom.Object)
+	apiVersion, kind := custom.GroupVersionKind().ToAPIVersionAndKind()
+	rest := maps.Clone(custom.Object)
+	delete(rest, "apiVersion")
+	delete(rest, "kind")
+	data, err := json.Marshal(rest)
+	if err != nil {
+		return nil, err
+	}
+	head := fmt.Appendf(make([]byte, 0, len(data)+96), `{"apiVersion":%q,"kind":%q`, apiVersion, kind)
+	if len(rest) > 0 {
+		head = append(head, ',')
+	}
+	return append(head, data[1:]...), nil
 }
 
 func (c customCodec) decode(data []byte) (runtime.Object, error) {

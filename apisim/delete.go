@@ -136,7 +136,7 @@ func (s *Server) tryDelete(res *resource, before *object, name string, o *metav1
 	if marked := markDeleted(meta, 0); !marked && !changed || len(o.DryRun) > 0 {
 		return before, false, nil
 	}
-	after, err := s.store.put(res.store, before.key, before, obj, nil)
+	after, err := s.store.put(res.store, before.key, before, obj, false, nil)
 	return after, false, err
 }
 
@@ -191,7 +191,7 @@ func (s *Server) deletePod(res *resource, before *object, pod *corev1.Pod, o *me
 		return before, gone, nil
 	}
 	if marked {
-		after, err := s.store.put(res.store, before.key, before, pod, nil)
+		after, err := s.store.put(res.store, before.key, before, pod, false, nil)
 		if err != nil || !gone {
 			return after, false, err
 		}

@@ -14,11 +14,15 @@
 // runs the same cases against both; where they differ, this package is wrong.
 //
 // What it leaves out: users and permissions (everybody may do everything),
-// admission, full validation and defaulting of specs (names, namespaces and a
-// few defaults that clients rely on are done), managedFields and server-side
-// apply (answered with 415), controllers (no garbage collector, no scheduler;
-// a deleted namespace takes its content along at once). Pods end when they are
-// deleted, without a grace period.
+// admission, full validation and defaulting of specs (metadata, a few defaults
+// that clients rely on, and the schemas of custom resources are done),
+// managedFields and server-side apply (answered with 415), conversion between
+// versions beyond fields of the same name, and controllers. As on a bare
+// kube-apiserver there is no scheduler, no garbage collector (deletion in the
+// foreground and orphaning wait until a client takes their finalizers away)
+// and no kubelet (a pod on a node goes when somebody deletes it with a grace
+// period of 0). The one exception: a deleted namespace takes its content along
+// at once.
 //
 // Beyond the real server it can misbehave on demand: see Fault, ForgetHistory,
 // Restore and Restart.

@@ -33,7 +33,7 @@ func TestHistoryModel(t *testing.T) {
 			delete(model, key)
 		} else {
 			_, name, _ := strings.Cut(key, "/")
-			o, err := s.put(c, key, old, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}, nil)
+			o, err := s.put(c, key, old, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}, false, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,18 +76,18 @@ func contents(tree *btree.BTreeG[*object]) map[string]uint64 {
 func TestPutAndRemoveOnlyWhatWasSeen(t *testing.T) {
 	s := &store{version: 1}
 	c := newCollection(schema.GroupResource{}, typedCodec{corev1.SchemeGroupVersion.WithKind("ConfigMap")}, 10)
-	a, err := s.put(c, "a", nil, &corev1.ConfigMap{}, nil)
+	a, err := s.put(c, "a", nil, &corev1.ConfigMap{}, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.put(c, "a", nil, &corev1.ConfigMap{}, nil); err != errChanged {
+	if _, err := s.put(c, "a", nil, &corev1.ConfigMap{}, false, nil); err != errChanged {
 		t.Errorf("creating twice: %v", err)
 	}
-	b, err := s.put(c, "a", a, &corev1.ConfigMap{}, nil)
+	b, err := s.put(c, "a", a, &corev1.ConfigMap{}, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.put(c, "a", a, &corev1.ConfigMap{}, nil); err != errChanged {
+	if _, err := s.put(c, "a", a, &corev1.ConfigMap{}, false, nil); err != errChanged {
 		t.Errorf("updating an old state: %v", err)
 	}
 	if _, err := s.remove(c, a); err != errChanged {

@@ -64,19 +64,25 @@ func (s *Server) Inject(f Fault) (remove func()) {
 // apply returns the faults that hit a request, each counted as applied.
 func (f *faults) apply(r *request, isResource bool) []*activeFault {
 	f.mu.Lock()
+	active := slices.Clone(f.active)
+	f.mu.Unlock()
+	// Asked without the lock: a Func may inject and remove faults.
+	hit := slices.DeleteFunc(active, func(a *activeFault) bool { return !a.Match.matches(r, isResource) })
+	f.mu.Lock()
 	defer f.mu.Unlock()
-	var hit []*activeFault
-	for _, a := range f.active {
-		if a.Times > 0 && a.applied >= a.Times || !a.Match.matches(r, isResource) {
-			continue
-		}
-		if a.seen++; a.seen <= a.After {
-			continue
-		}
-		a.applied++
-		hit = append(hit, a)
+	return slices.DeleteFunc(hit, func(a *activeFault) bool { return !a.countLocked() })
+}
+
+// countLocked counts a matching request and tells whether the fault applies.
+func (a *activeFault) countLocked() bool {
+	if a.Times > 0 && a.applied >= a.Times {
+		return false
 	}
-	return hit
+	if a.seen++; a.seen <= a.After {
+		return false
+	}
+	a.applied++
+	return true
 }
 
 func (m *Match) matches(r *request, isResource bool) bool {

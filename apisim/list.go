@@ -1,20 +1,16 @@
 package apisim
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/google/btree"
-	"google.golang.org/protobuf/encoding/protowire"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternal "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 )
 
 // freshWait is how long a request for a version that is still to come waits
@@ -162,128 +158,4 @@ func (l *listState) page(chosen *selection, o *metainternal.ListOptions) *page {
 		p.meta.RemainingItemCount = &beyond
 	}
 	return p
-}
-
-func (r *resource) writeList(w http.ResponseWriter, h *http.Request, f format, p *page) error {
-	switch {
-	case f.shape == asTable:
-		data, err := r.table(f, p.objects, p.meta)
-		if err == nil {
-			data, err = envelope(f.media, r.kindIn(f), data)
-		}
-		if err != nil {
-			return err
-		}
-		writeObject(w, h, http.StatusOK, f.media, data)
-		return nil
-	case f.media == mediaProtobuf:
-		return r.writeProtobufList(w, h, f, p)
-	case f.media == mediaYAML:
-		var b strings.Builder
-		if err := r.streamJSONList(&b, f, p); err != nil {
-			return err
-		}
-		data, err := yaml.JSONToYAML([]byte(b.String()))
-		if err != nil {
-			return err
-		}
-		writeObject(w, h, http.StatusOK, f.media, data)
-		return nil
-	}
-	body := newBody(w, h, http.StatusOK, f.media)
-	if err := r.streamJSONList(body, f, p); err != nil {
-		return abortAnswer{err}
-	}
-	_ = body.Close()
-	return nil
-}
-
-// writeProtobufList writes a list whose length prefixes come before the
-// items: sizes first, then the bytes as they are kept.
-func (r *resource) writeProtobufList(w http.ResponseWriter, h *http.Request, f format, p *page) error {
-	meta, err := p.meta.Marshal()
-	if err != nil {
-		return err
-	}
-	size := 1 + protowire.SizeBytes(len(meta))
-	for _, o := range p.objects {
-		n, err := r.itemSize(f, o)
-		if err != nil {
-			return err
-		}
-		size += 1 + protowire.SizeBytes(n)
-	}
-	apiVersion, kind := r.listKindIn(f).ToAPIVersionAndKind()
-	head := appendEnvelopeHead(nil, apiVersion, kind, size)
-	head = protowire.AppendTag(head, objectMetaField, protowire.BytesType)
-	head = protowire.AppendBytes(head, meta)
-
-	body := newBody(w, h, http.StatusOK, f.media)
-	if _, err := body.Write(head); err != nil {
-		return nil // the client has gone
-	}
-	var prefix [16]byte
-	var buffer []byte
-	for _, o := range p.objects {
-		item, err := r.itemIn(buffer, f, o)
-		if err != nil {
-			return abortAnswer{err}
-		}
-		if o.sibling != nil {
-			buffer = item[:0]
-		}
-		b := protowire.AppendTag(prefix[:0], listItemsField, protowire.BytesType)
-		b = protowire.AppendVarint(b, uint64(len(item)))
-		if _, err := body.Write(b); err != nil {
-			return nil
-		}
-		if _, err := body.Write(item); err != nil {
-			return nil
-		}
-	}
-	if _, err := body.Write([]byte(envelopeTail)); err != nil {
-		return nil
-	}
-	_ = body.Close()
-	return nil
-}
-
-func (r *resource) streamJSONList(w io.Writer, f format, p *page) error {
-	head, tail := r.jsonListFrame(f, p)
-	if _, err := io.WriteString(w, head); err != nil {
-		return err
-	}
-	for i, o := range p.objects {
-		item, err := r.item(f, o)
-		if err != nil {
-			return err
-		}
-		if i > 0 {
-			if _, err := io.WriteString(w, ","); err != nil {
-				return err
-			}
-		}
-		if _, err := w.Write(item); err != nil {
-			return err
-		}
-	}
-	_, err := io.WriteString(w, tail)
-	return err
-}
-
-// jsonListFrame is what stands before and after the items. Lists of custom
-// resources have their fields in alphabetic order, which puts the version
-// after the items.
-func (r *resource) jsonListFrame(f format, p *page) (head, tail string) {
-	apiVersion, kind := r.listKindIn(f).ToAPIVersionAndKind()
-	if r.custom == nil || r.gvr == crdGVR || f.shape != asItself {
-		meta, _ := json.Marshal(p.meta)
-		return fmt.Sprintf(`{"kind":%q,"apiVersion":%q,"metadata":%s,"items":[`, kind, apiVersion, meta), "]}\n"
-	}
-	meta := map[string]any{"continue": p.meta.Continue, "resourceVersion": p.meta.ResourceVersion}
-	if p.meta.RemainingItemCount != nil {
-		meta["remainingItemCount"] = *p.meta.RemainingItemCount
-	}
-	sorted, _ := json.Marshal(meta)
-	return fmt.Sprintf(`{"apiVersion":%q,"items":[`, apiVersion), fmt.Sprintf(`],"kind":%q,"metadata":%s}`+"\n", kind, sorted)
 }

@@ -163,6 +163,9 @@ func (l *loader) flush() error {
 
 func (s *store) loadLocked(item loaded, p *packer) error {
 	c := item.resource.store
+	if c.gone {
+		return errGone
+	}
 	if c.getLocked(item.key) != nil {
 		_, name := splitKey(item.key)
 		return apierrors.NewAlreadyExists(item.resource.gr(), name)

@@ -39,18 +39,18 @@ func newNamespace(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// admitCreateLocked says whether an object may be created now: its namespace
-// is there and not about to go.
-func (s *Server) admitCreateLocked(res *resource, meta metav1.Object, key string) error {
+// admitLocked says whether an object may be created now: its namespace is
+// there and not about to go.
+func (s *store) admitLocked(res *resource, meta metav1.Object) error {
 	if !res.namespaced {
 		return nil
 	}
-	namespaces := s.store.resources[namespacesGVR]
+	namespaces := s.resources[namespacesGVR]
 	o := namespaces.store.getLocked(meta.GetNamespace())
 	if o == nil {
 		return apierrors.NewNotFound(namespaces.gr(), meta.GetNamespace())
 	}
-	if protoPath(o.data(), 3, 1) != nil && string(protoPath(o.data(), 3, 1)) == string(corev1.NamespaceTerminating) {
+	if terminating(o) {
 		err := apierrors.NewForbidden(res.gr(), meta.GetName(), errTerminating(meta.GetNamespace()))
 		err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
 			Type:    corev1.NamespaceTerminatingCause,
@@ -62,10 +62,9 @@ func (s *Server) admitCreateLocked(res *resource, meta metav1.Object, key string
 	return nil
 }
 
-func (s *Server) admitNamespace(res *resource, meta metav1.Object) error {
-	s.store.mu.RLock()
-	defer s.store.mu.RUnlock()
-	return s.admitCreateLocked(res, meta, "")
+// terminating tells whether a namespace is about to go.
+func terminating(namespace *object) bool {
+	return string(protoPath(namespace.data(), 3, 1)) == string(corev1.NamespaceTerminating)
 }
 
 type errTerminating string
@@ -169,7 +168,7 @@ func (c *collection) under(prefix string) []*object {
 func (s *store) finishNamespaceLocked(name string) error {
 	namespaces := s.resources[namespacesGVR]
 	o := namespaces.store.getLocked(name)
-	if o == nil || string(protoPath(o.data(), 3, 1)) != string(corev1.NamespaceTerminating) {
+	if o == nil || !terminating(o) {
 		return nil
 	}
 	for _, r := range s.resources {

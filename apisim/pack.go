@@ -30,6 +30,18 @@ func (b *blob) dataIn(buffer []byte) []byte {
 	return data
 }
 
+// unpacker reads objects one after the other. What it returned last is no
+// longer valid when it is asked again.
+type unpacker struct{ buffer []byte }
+
+func (u *unpacker) data(o *object) []byte {
+	data := o.dataIn(u.buffer)
+	if o.sibling != nil {
+		u.buffer = data
+	}
+	return data
+}
+
 // packer packs objects against the first of their group.
 type packer struct {
 	groups map[string]*group

@@ -35,61 +35,67 @@ func (r *resource) native(f format) bool {
 }
 
 // itemSize is the length of what item returns.
-func (r *resource) itemSize(f format, o *object) (int, error) {
+func (r *resource) itemSize(f format, o *object, u *unpacker) (int, error) {
 	if r.native(f) {
 		return o.size, nil
 	}
-	item, err := r.item(f, o)
+	item, err := r.itemOf(f, u.data(o))
 	return len(item), err
-}
-
-// itemIn is item with a buffer for objects that have to be unpacked.
-func (r *resource) itemIn(buffer []byte, f format, o *object) ([]byte, error) {
-	if r.native(f) {
-		return o.dataIn(buffer), nil
-	}
-	return r.item(f, o)
 }
 
 // item encodes an object as it stands inside a list or an envelope. The
 // result may share memory with the store.
-func (r *resource) item(f format, o *object) ([]byte, error) {
+func (r *resource) item(f format, o *object) ([]byte, error) { return r.itemOf(f, o.data()) }
+
+// itemOf is item for the bytes of an object, with which the result may share
+// memory.
+func (r *resource) itemOf(f format, data []byte) ([]byte, error) {
 	if r.native(f) {
-		return o.data(), nil
+		return data, nil
 	}
 	switch f.shape {
 	case asMetadata, asMetadataList:
-		return r.metadataItem(f, o)
+		return r.metadataOf(f, data)
 	case asTable:
-		return r.tableItem(f, o)
+		return r.tableItem(f, &object{blob: plain(data)})
 	}
-	obj, err := r.decode(o)
+	obj, err := r.decodeData(data)
 	if err != nil {
 		return nil, err
 	}
-	if f.media == mediaProtobuf {
+	switch {
+	case r.custom != nil:
+		return customCodec{r.gvk}.encode(obj)
+	case f.media == mediaProtobuf:
 		return typedCodec{r.gvk}.encode(obj)
 	}
 	return json.Marshal(obj)
 }
 
 // decode returns an object in the version of the resource.
-func (r *resource) decode(o *object) (runtime.Object, error) {
-	obj, err := r.store.codec.decode(o.data())
+func (r *resource) decode(o *object) (runtime.Object, error) { return r.decodeData(o.data()) }
+
+func (r *resource) decodeData(data []byte) (runtime.Object, error) {
+	obj, err := r.store.codec.decode(data)
 	if err != nil {
 		return nil, err
 	}
 	return convert(obj, r.store.codec.kind(), r.gvk)
 }
 
+// metadataItem is item in the shape of metadata.
 func (r *resource) metadataItem(f format, o *object) ([]byte, error) {
-	data, err := r.store.codec.metadata(o.data())
+	return r.metadataOf(f, o.data())
+}
+
+func (r *resource) metadataOf(f format, data []byte) ([]byte, error) {
+	data, err := r.store.codec.metadata(data)
 	if err != nil || f.media == mediaProtobuf {
 		return data, err
 	}
 	var partial metav1.PartialObjectMetadata
 	if err := partial.Unmarshal(data); err != nil {
-		return nil, fmt.Errorf("decode the metadata of %s %s: %w", r.gvr.Resource, o.key, err)
+		return nil, fmt.Errorf("decode the metadata of one of the %s: %w", r.gvr.Resource, err)
 	}
 	partial.SetGroupVersionKind(r.kindIn(f))
 	return json.Marshal(&partial)

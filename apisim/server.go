@@ -156,7 +156,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, h *http.Request) {
 	defer s.recovered(w.(*answer), h)
 
 	r, isResource := parseRequest(h)
-	if hit := s.faults.apply(r, isResource); hit != nil {
+	if hit := s.faults.apply(r, isResource); len(hit) > 0 {
 		if w = s.suffer(w, r, hit); w == nil {
 			return
 		}
@@ -171,11 +171,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, h *http.Request) {
 }
 
 func (s *Server) refuse(w http.ResponseWriter, h *http.Request, err error) {
-	switch err.(type) {
-	case abortAnswer:
+	if _, begun := err.(abortAnswer); begun {
 		panic(http.ErrAbortHandler)
-	case errOvertaken:
-		return
 	}
 	writeError(w, h, err)
 }

@@ -65,9 +65,8 @@ func (s *store) restore(kept *Snapshot) {
 
 // closeLocked ends the watches of a collection that is served no longer.
 func (c *collection) closeLocked() {
-	select {
-	case <-c.cut:
-	default:
+	if !c.gone {
+		c.gone = true
 		close(c.cut)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/btree"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -42,13 +43,17 @@ type collection struct {
 	view    *btree.BTreeG[*object] // a copy that is not written, valid until the next change
 	log     history
 	changed chan struct{} // made when somebody waits; closed by the next change
-	cut     chan struct{} // closed when this collection is served no longer
+	gone    bool          // this collection is served no longer
+	cut     chan struct{} // closed when it is gone
 }
 
 const treeDegree = 64
 
 // errChanged: the object is not, or no longer, what the caller has seen.
 var errChanged = errors.New("the object was changed meanwhile")
+
+// errGone: the collection was there when the request came, but no longer.
+var errGone = apierrors.NewServiceUnavailable("the resource went away while it was written to")
 
 func byKey(a, b *object) bool { return a.key < b.key }
 
@@ -91,18 +96,26 @@ func (s *store) now(c *collection) (*btree.BTreeG[*object], uint64) {
 }
 
 // put replaces the state old of an object (nil: create it) by obj, which gets
-// the next resource version. If the present state is not old, nothing happens
-// and the error is errChanged. admit, if not nil, is asked under the lock.
-func (s *store) put(c *collection, key string, old *object, obj runtime.Object, admit func() error) (*object, error) {
+// the next resource version. admit, if not nil, is asked under the lock. With
+// dry, everything is done but the change. Possible errors: errChanged if the
+// present state is not old, errGone, and what admit says.
+func (s *store) put(c *collection, key string, old *object, obj runtime.Object, dry bool, admit func() error) (*object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.getLocked(key) != old {
-		return nil, errChanged
+	if c.gone {
+		return nil, errGone
 	}
 	if admit != nil {
 		if err := admit(); err != nil {
 			return nil, err
 		}
+	}
+	if c.getLocked(key) != old {
+		return nil, errChanged
+	}
+	if dry {
+		data, err := c.codec.encode(obj)
+		return &object{key: key, blob: plain(data)}, err
 	}
 	return s.putLocked(c, key, old, obj)
 }
@@ -123,10 +136,13 @@ func (s *store) putLocked(c *collection, key string, old *object, obj runtime.Ob
 }
 
 // remove deletes the state old of an object. What it returns is that state
-// with the version of the deletion.
+// with the version of the deletion. Possible errors: errChanged, errGone.
 func (s *store) remove(c *collection, old *object) (*object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if c.gone {
+		return nil, errGone
+	}
 	if c.getLocked(old.key) != old {
 		return nil, errChanged
 	}

@@ -83,7 +83,7 @@ func prepareUpdate(res *resource, obj, old runtime.Object, subresource string) {
 		setDefaults(obj)
 	}
 	meta.SetGeneration(was.GetGeneration())
-	meta.SetManagedFields(nil)
+	meta.SetManagedFields(was.GetManagedFields())
 	meta.SetSelfLink("")
 	if meta.GetUID() == "" {
 		meta.SetUID(was.GetUID())

@@ -1,7 +1,6 @@
 package apisim
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -72,9 +71,17 @@ func (s *Server) handleWatch(w http.ResponseWriter, r *request) error {
 	start, startErr := watch.begin(r.http.Context(), o, version)
 	watch.out = newFrameWriter(w, r, f.media)
 	if startErr != nil {
-		return watch.fail(startErr)
+		err = watch.fail(startErr)
+	} else {
+		err = watch.run(r.http.Context(), o, start)
 	}
-	return watch.run(r.http.Context(), o, start)
+	switch err.(type) {
+	case nil, abortAnswer:
+		return err
+	case errOvertaken:
+		return nil // ends the stream, as a time-out does
+	}
+	return abortAnswer{err}
 }
 
 // begin fixes the place in the history where the watch starts. It returns the
@@ -163,8 +170,7 @@ func watchTime(o *metainternal.ListOptions) time.Duration {
 	return minWatchTime + rand.N(minWatchTime)
 }
 
-// errOvertaken ends a watch whose client reads too slowly. The client sees
-// the end of the stream, as of a watch that timed out.
+// errOvertaken ends a watch whose client reads too slowly.
 type errOvertaken struct{}
 
 func (errOvertaken) Error() string { return "the watch is too far behind" }
@@ -258,7 +264,8 @@ func (w *watcher) frame(e *event, kind eventKind, shown *object) ([]byte, error)
 
 func (w *watcher) sendInitial(tree *btree.BTreeG[*object]) error {
 	var failed error
-	var frame, buffer []byte
+	var frame []byte
+	var unpack unpacker
 	gvk := w.resource.kindIn(w.format)
 	tree.AscendGreaterOrEqual(&object{key: w.chosen.prefix}, func(o *object) bool {
 		if len(o.key) < len(w.chosen.prefix) || o.key[:len(w.chosen.prefix)] != w.chosen.prefix {
@@ -268,11 +275,8 @@ func (w *watcher) sendInitial(tree *btree.BTreeG[*object]) error {
 			return true
 		}
 		var item []byte
-		if item, failed = w.resource.itemIn(buffer, w.format, o); failed != nil {
+		if item, failed = w.resource.itemOf(w.format, unpack.data(o)); failed != nil {
 			return false
-		}
-		if o.sibling != nil {
-			buffer = item[:0]
 		}
 		frame = appendFrame(frame[:0], w.format.media, eventAdded, gvk, item)
 		failed = w.out.event(frame)
@@ -329,73 +333,5 @@ func (w *watcher) fail(err error) error {
 		return err
 	}
 	_ = w.out.flush()
-	return nil
-}
-
-// frameWriter writes the frames of one watch and lets the faults of its
-// request touch them.
-type frameWriter struct {
-	w      http.ResponseWriter
-	buffer *bufio.Writer
-	fault  effects
-	count  int
-}
-
-func newFrameWriter(w http.ResponseWriter, r *request, media mediaType) *frameWriter {
-	if media != mediaJSON {
-		media += ";stream=watch"
-	}
-	w.Header().Set("Content-Type", string(media))
-	w.Header().Set("Cache-Control", "no-cache, private")
-	w.WriteHeader(http.StatusOK)
-	_ = http.NewResponseController(w).Flush()
-	return &frameWriter{w: w, buffer: bufio.NewWriterSize(w, 32<<10), fault: r.effects}
-}
-
-// flush sends what is buffered. An error means that the client has gone.
-func (f *frameWriter) flush() error {
-	if f.buffer.Buffered() == 0 {
-		return nil
-	}
-	if err := f.buffer.Flush(); err != nil {
-		return err
-	}
-	return http.NewResponseController(f.w).Flush()
-}
-
-func (f *frameWriter) event(frame []byte) error {
-	if err := f.write(frame); err != nil || !f.fault.duplicateEvents {
-		return err
-	}
-	return f.write(frame)
-}
-
-func (f *frameWriter) bookmark(frame []byte) error {
-	if f.fault.dropBookmarks {
-		return nil
-	}
-	return f.write(frame)
-}
-
-func (f *frameWriter) initialEnd(frame []byte) error {
-	if f.fault.dropInitialEnd {
-		return nil
-	}
-	return f.write(frame)
-}
-
-func (f *frameWriter) write(frame []byte) error {
-	f.count++
-	switch f.count {
-	case f.fault.truncateFrame:
-		_, _ = f.buffer.Write(frame[:len(frame)/2])
-		_ = f.flush()
-		return abortAnswer{errFault}
-	case f.fault.garbleFrame:
-		frame = garbled(frame)
-	}
-	if _, err := f.buffer.Write(frame); err != nil {
-		return abortAnswer{err}
-	}
 	return nil
 }

@@ -92,65 +92,51 @@ func (s *Server) handleCreate(w http.ResponseWriter, r *request) error {
 		return errors.New("resourceVersion should not be set on objects to be created")
 	}
 	wipeSystemFields(meta)
-	created, err := s.create(r.served, obj, len(o.DryRun) > 0, false)
+	created, err := s.createNamed(r.served, obj, len(o.DryRun) > 0)
 	if err != nil {
 		return err
 	}
 	return r.served.writeOne(w, r.http, http.StatusCreated, f, created)
 }
 
-// create stores a new object in the version of its resource. With asIs, what
-// the server would reset or default at creation is kept as given.
-func (s *Server) create(res *resource, obj runtime.Object, dryRun, asIs bool) (*object, error) {
+// nameAttempts is how often a name is generated before a conflict is told.
+const nameAttempts = 8
+
+// createNamed is create with a name that is generated if the object has none.
+func (s *Server) createNamed(res *resource, obj runtime.Object, dryRun bool) (*object, error) {
 	meta := metaOf(obj)
-	generated := meta.GetName() == "" && meta.GetGenerateName() != ""
-	if generated {
-		meta.SetName(generateName(meta.GetGenerateName()))
+	if meta.GetName() != "" || meta.GetGenerateName() == "" {
+		return s.create(res, obj, dryRun)
 	}
+	for range nameAttempts {
+		meta.SetName(generateName(meta.GetGenerateName()))
+		created, err := s.create(res, obj, dryRun)
+		if !apierrors.IsAlreadyExists(err) {
+			return created, err
+		}
+	}
+	return nil, apierrors.NewGenerateNameConflict(res.gr(), meta.GetName(), 1)
+}
+
+// create stores a new object in the version of its resource.
+func (s *Server) create(res *resource, obj runtime.Object, dryRun bool) (*object, error) {
 	hub, err := convert(obj, res.gvk, res.store.codec.kind())
 	if err != nil {
 		return nil, badRequest("%v", err)
 	}
-	meta = metaOf(hub)
+	meta := metaOf(hub)
 	meta.SetManagedFields(nil)
 	fillSystemFields(meta)
-	if !asIs {
-		prepareCreate(res, hub)
-	}
+	prepareCreate(res, hub)
 	if err := validate(res, hub); err != nil {
 		return nil, err
 	}
 	key := res.key(meta.GetNamespace(), meta.GetName())
-	if dryRun {
-		return s.dryRun(res, key, hub, func() error { return s.admitCreateLocked(res, meta, key) })
-	}
-	created, err := s.store.put(res.store, key, nil, hub, func() error { return s.admitCreateLocked(res, meta, key) })
+	created, err := s.store.put(res.store, key, nil, hub, dryRun, func() error { return s.store.admitLocked(res, meta) })
 	if errors.Is(err, errChanged) {
-		if err := s.admitNamespace(res, meta); err != nil {
-			return nil, err
-		}
-		if generated {
-			return nil, apierrors.NewGenerateNameConflict(res.gr(), meta.GetName(), 1)
-		}
 		return nil, apierrors.NewAlreadyExists(res.gr(), meta.GetName())
 	}
 	return created, err
-}
-
-// dryRun does everything but store.
-func (s *Server) dryRun(res *resource, key string, obj runtime.Object, admit func() error) (*object, error) {
-	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
-	if admit != nil {
-		if err := admit(); err != nil {
-			return nil, err
-		}
-		if res.store.getLocked(key) != nil {
-			return nil, apierrors.NewAlreadyExists(res.gr(), metaOf(obj).GetName())
-		}
-	}
-	data, err := res.store.codec.encode(obj)
-	return &object{key: key, blob: plain(data)}, err
 }
 
 func generateName(base string) string {
@@ -294,7 +280,7 @@ func (s *Server) createOnUpdate(res *resource, o updateOptions, change func(runt
 		return nil, false, apierrors.NewNotFound(res.gr(), meta.GetName())
 	}
 	wipeSystemFields(meta)
-	created, err := s.create(res, obj, o.dryRun, false)
+	created, err := s.create(res, obj, o.dryRun)
 	return created, true, err
 }
 
@@ -351,11 +337,8 @@ func (s *Server) replace(res *resource, before *object, changed runtime.Object, 
 	if string(same) == string(before.data()) {
 		return before, nil
 	}
-	if o.dryRun {
-		return &object{key: before.key, version: before.version, blob: plain(same)}, nil
-	}
 	meta := metaOf(hub)
-	if meta.GetDeletionTimestamp() != nil && len(meta.GetFinalizers()) == 0 {
+	if !o.dryRun && meta.GetDeletionTimestamp() != nil && len(meta.GetFinalizers()) == 0 {
 		// It only waited for its finalizers. Watchers see the last state that
 		// was stored, the client the one it wrote.
 		if _, err := s.store.remove(res.store, before); err != nil {
@@ -363,7 +346,7 @@ func (s *Server) replace(res *resource, before *object, changed runtime.Object, 
 		}
 		return &object{key: before.key, version: before.version, blob: plain(same)}, nil
 	}
-	return s.store.put(res.store, before.key, before, hub, nil)
+	return s.store.put(res.store, before.key, before, hub, o.dryRun, nil)
 }
 
 // allows tells whether the resource has a verb.

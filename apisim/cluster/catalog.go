@@ -143,9 +143,11 @@ func (a *app) emitPod(r *rand.Rand, nodes []*node, i int, now time.Time, yield f
 	if w.kind == deployment {
 		name = fmt.Sprintf("%s-%s", w.sets[0].name, letters(mix(w.hash, i), 5))
 	}
-	p := &pod{objectName: objectName{w.namespace, name}, workload: w, hash: w.hash, ordinal: i, stage: podReady, node: r.IntN(len(nodes))}
-	p.containers = w.template.Spec.Containers
-	p.uid = types.UID(name) // until the real one is known
+	p := &pod{
+		objectName: objectName{w.namespace, name}, workload: w, hash: w.hash, ordinal: i, stage: podReady,
+		node: r.IntN(len(nodes)), generation: 1, containers: w.template.Spec.Containers,
+		uid: types.UID(name), // until the real one is known
+	}
 	obj := w.newPod(name, i)
 	obj.Generation = 1
 	obj.Spec.NodeName = nodes[p.node].name

@@ -167,7 +167,7 @@ func (c *Cluster) settle(ctx context.Context) error {
 func TestPopulate(t *testing.T) {
 	for _, bulk := range []bool{true, false} {
 		t.Run(fmt.Sprintf("bulk %v", bulk), func(t *testing.T) {
-			server, c, client := start(t, Options{Objects: 500, Seed: 1})
+			server, c, client := start(t, Options{Objects: 250, Seed: 1})
 			if bulk {
 				c.opts.Load = server.Load
 			}
@@ -180,12 +180,12 @@ func TestPopulate(t *testing.T) {
 					created += n
 				}
 			}
-			if created < 450 || created > 550 {
-				t.Errorf("%d objects, want about 500: %v", created, c.Totals())
+			if created < 225 || created > 275 {
+				t.Errorf("%d objects, want about 250: %v", created, c.Totals())
 			}
 			w := look(t, client)
 			w.check(t)
-			if len(w.deployments) < 10 || len(w.stateful) < 3 || len(w.pods) < 200 || len(w.pods) != len(c.pods) {
+			if len(w.deployments) < 8 || len(w.stateful) < 2 || len(w.pods) < 100 || len(w.pods) != len(c.pods) {
 				t.Errorf("%d deployments, %d stateful sets, %d pods; the model has %d", len(w.deployments), len(w.stateful), len(w.pods), len(c.pods))
 			}
 			if err := c.settle(t.Context()); err != nil {
@@ -203,7 +203,7 @@ func TestStepsKeepTheClusterConsistent(t *testing.T) {
 	for seed := range int64(3) {
 		_, c, client := populated(t, Options{Objects: 300, Seed: seed})
 		before := c.Totals().Sum()
-		const steps = 1_500
+		const steps = 800
 		for range steps {
 			if err := c.step(t.Context()); err != nil {
 				t.Fatal(err)

@@ -71,8 +71,10 @@ type pod struct {
 	hash     string
 	ordinal  int // in a StatefulSet
 	node     int
-	stage    stage
-	restarts int
+	// generation is that of the spec, as far as the model knows it.
+	generation int64
+	stage      stage
+	restarts   int
 	// crashes is how many times it is still going to crash.
 	crashes int
 	// containers are known only while the pod is on its way.

@@ -104,11 +104,11 @@ func (p *pod) enter(ctx context.Context, c *Cluster, to stage, kind, reason, mes
 		return err
 	}
 	body := encode(asPatch(p.status(to, c.now())))
-	_, err := c.client.CoreV1().Pods(p.namespace).Patch(ctx, p.name, types.MergePatchType, body, metav1.PatchOptions{}, "status")
+	patched, err := c.client.CoreV1().Pods(p.namespace).Patch(ctx, p.name, types.MergePatchType, body, metav1.PatchOptions{}, "status")
 	if err := c.wrote("Pod", "patch", err); err != nil {
 		return failure("patch the status of", "Pod", p.objectName, err)
 	}
-	p.stage = to
+	p.stage, p.generation = to, patched.Generation
 	if reason != "" {
 		words := strings.NewReplacer("{name}", p.containers[0].Name, "{image}", p.containers[0].Image)
 		c.say(p.reference(), kind, reason, "kubelet", words.Replace(message))
@@ -125,7 +125,7 @@ func (p *pod) know(ctx context.Context, c *Cluster) error {
 	if err != nil {
 		return failure("read", "Pod", p.objectName, err)
 	}
-	p.containers = got.Spec.Containers
+	p.containers, p.generation = got.Spec.Containers, got.Generation
 	if len(p.containers) == 0 {
 		return fmt.Errorf("read Pod %s/%s: it has no containers", p.namespace, p.name)
 	}
@@ -170,7 +170,10 @@ func (w *workload) createPod(ctx context.Context, c *Cluster, name string, ordin
 	if err := c.wrote("Pod", "create", err); err != nil {
 		return failure("create", "Pod", objectName{w.namespace, name}, err)
 	}
-	p := &pod{objectName: objectName{w.namespace, name}, uid: made.UID, workload: w, hash: w.hash, ordinal: ordinal, containers: made.Spec.Containers}
+	p := &pod{
+		objectName: objectName{w.namespace, name}, uid: made.UID, workload: w, hash: w.hash, ordinal: ordinal,
+		generation: made.Generation, containers: made.Spec.Containers,
+	}
 	c.addPod(p)
 	c.queue(p)
 	return nil

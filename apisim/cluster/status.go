@@ -12,7 +12,7 @@ import (
 func (p *pod) status(to stage, now time.Time) corev1.PodStatus {
 	at := metav1.NewTime(now)
 	s := corev1.PodStatus{
-		Phase: corev1.PodRunning, ObservedGeneration: 1,
+		Phase: corev1.PodRunning, ObservedGeneration: p.generation,
 		Conditions: p.conditions(to, at), ContainerStatuses: p.containerStatuses(to, at),
 		HostIP: hostAddress(p.node), HostIPs: []corev1.HostIP{{IP: hostAddress(p.node)}},
 	}

@@ -142,7 +142,10 @@ func (w *workload) owns(owner types.UID) bool {
 
 // takeOver makes the model of a pod that is on the server.
 func (w *workload) takeOver(p *corev1.Pod, nodes int) *pod {
-	out := &pod{objectName: objectName{p.Namespace, p.Name}, uid: p.UID, workload: w, stage: stageOf(p), containers: p.Spec.Containers}
+	out := &pod{
+		objectName: objectName{p.Namespace, p.Name}, uid: p.UID, workload: w, stage: stageOf(p),
+		generation: p.Generation, containers: p.Spec.Containers,
+	}
 	out.hash = p.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
 	if w != nil && w.kind == statefulSet {
 		out.hash = p.Labels[appsv1.ControllerRevisionHashLabelKey]

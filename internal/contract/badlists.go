@@ -2,6 +2,7 @@ package contract
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -72,18 +73,18 @@ func noJSON(body []byte) []byte {
 // stopped sends some of a body, and then nothing, until its reader gives up.
 type stopped struct {
 	io.Reader
-	r *http.Response
+	ctx context.Context
 }
 
 func stopsAfter(n int64) func(*http.Response) io.Reader {
-	return func(r *http.Response) io.Reader { return stopped{io.LimitReader(r.Body, n), r} }
+	return func(r *http.Response) io.Reader { return stopped{io.LimitReader(r.Body, n), r.Request.Context()} }
 }
 
 func (s stopped) Read(p []byte) (int, error) {
 	n, err := s.Reader.Read(p)
 	if err == io.EOF {
-		<-s.r.Request.Context().Done()
-		return n, s.r.Request.Context().Err()
+		<-s.ctx.Done()
+		return n, s.ctx.Err()
 	}
 	return n, err
 }

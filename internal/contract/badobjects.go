@@ -89,11 +89,11 @@ func misfit(e *env) {
 	s.w.sub.Stop() // it expects to be told of every state
 	e.sync(s.inf)
 	for range 3 {
-		<-heard
+		receive(e, heard, "the initial objects")
 	}
 	e.update("victim", "bad")
 	var decodeErr *kinform.DecodeError
-	if err := <-undecodable; !errors.As(err, &decodeErr) || decodeErr.Key != e.key("victim") {
+	if err := receive(e, undecodable, "what cannot be decoded"); !errors.As(err, &decodeErr) || decodeErr.Key != e.key("victim") {
 		e.Errorf("Decode returns %v, want a *DecodeError of the victim", err)
 	}
 	if o, err := s.inf.Lister().Get(e.key("victim")); !errors.As(err, &decodeErr) {
@@ -108,7 +108,7 @@ func misfit(e *env) {
 	e.update("a", "2")
 	e.update("victim", "well")
 	for _, want := range []string{"2", "well"} {
-		if got := <-heard; got != want {
+		if got := receive(e, heard, want); got != want {
 			e.Errorf("the handler gets %q, want %q", got, want)
 		}
 	}
@@ -152,7 +152,7 @@ func wrongField(e *env) {
 	write("bad", "many")
 	write("after", int64(1))
 	for _, want := range []string{"good has 3", "after has 1"} {
-		if got := <-heard; got != want {
+		if got := receive(e, heard, want); got != want {
 			e.Errorf("the handler hears that %s, want %s", got, want)
 		}
 	}
@@ -165,7 +165,7 @@ func wrongField(e *env) {
 	patch := []byte(`{"spec":{"replicas":5}}`)
 	_, err := gadgets.Patch(e.ctx, "bad", "application/merge-patch+json", patch, metav1.PatchOptions{})
 	e.must(err, "correcting the gadget")
-	if got := <-heard; got != "bad has 5" {
+	if got := receive(e, heard, "the correction"); got != "bad has 5" {
 		e.Errorf("the handler hears that %s, want bad has 5", got)
 	}
 	replicas := 0

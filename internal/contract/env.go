@@ -30,12 +30,11 @@ type env struct {
 	kube    kubernetes.Interface
 }
 
-// configMaps are what the stories are about.
+// Config maps are what the stories are about.
 type (
 	object     = *corev1.ConfigMap
 	informer   = kinform.Informer[object]
 	eventOf    = kinform.Event[object]
-	handler    = func(context.Context, eventOf)
 	subscribed = kinform.SubscribeOptions
 )
 
@@ -218,14 +217,21 @@ func (e *env) sync(inf runner) (stop func()) {
 	return stop
 }
 
-// await waits for a channel to be closed, or to hold something.
+// await waits for a channel to be closed.
 func (e *env) await(c <-chan struct{}, what string) {
 	e.Helper()
+	receive(e, c, what)
+}
+
+// receive waits for what a channel brings.
+func receive[T any](e *env, c <-chan T, what string) (v T) {
+	e.Helper()
 	select {
-	case <-c:
+	case v = <-c:
 	case <-e.ctx.Done():
 		e.Fatalf("waited in vain for %s", what)
 	}
+	return v
 }
 
 // over is a context that has ended, for waits that must fail at once.

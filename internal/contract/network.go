@@ -31,7 +31,7 @@ func (n *network) own(cfg *rest.Config) (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &http.Transport{TLSClientConfig: tls, DialContext: n.dial, ForceAttemptHTTP2: len(cfg.NextProtos) == 0}
+	t := &http.Transport{TLSClientConfig: tls, DialContext: n.dial, MaxIdleConnsPerHost: 16, ForceAttemptHTTP2: len(cfg.NextProtos) == 0}
 	n.mu.Lock()
 	n.transports = append(n.transports, t)
 	n.mu.Unlock()

@@ -1,8 +1,10 @@
 package contract
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -134,51 +136,90 @@ func (v *versions) burn(n int) uint64 {
 	return number(v.e.create(prefix+"-last", "").ResourceVersion)
 }
 
-// wantEpoch fails unless the informer is at peace after one new epoch.
-func (e *env) wantEpoch(inf *informer, w *witness) {
+// wantEpoch fails unless the informer is at peace after one new epoch, and knows
+// of an end.
+func (e *env) wantEpoch(inf *informer, w *witness, end object) {
 	e.Helper()
-	w.hears(e.create("the-end", "0"))
+	w.hears(end)
 	server := e.onServer()
 	e.wantStore(inf, server)
 	w.wantServer(server)
 	st := inf.Status()
 	if st.Sources[0].Epochs != 1 || st.Cause() != nil {
-		e.Errorf("%d new epochs, want 1; status: %s", st.Sources[0].Epochs, st)
+		e.Errorf("%s: %d new epochs, want 1; status: %s", w.name, st.Sources[0].Epochs, st)
 	}
 }
 
+// restored has two informers: one whose watch breaks, and one whose watch ends in
+// peace, as watches do every few minutes.
 func restored(e *env) {
 	v := e.versions()
 	e.seed("0", "kept", "updated", "deleted", "recreated")
 	saved := e.onServer()
 	restore := e.backup()
-	inf := e.informer(e.config(), kinform.Options{})
-	ix := kinform.AddIndex(inf, "color", color)
-	w := e.subscribe(inf, "witness", subscribed{})
-	e.sync(inf)
-	e.must(w.sub.WaitSynced(e.ctx), "waiting for the witness")
+	back := make(chan struct{})
+	var stays []*stay
+	for _, name := range []string{"broken", "in peace"} {
+		cfg := e.config()
+		if name == "in peace" {
+			e.meddle(cfg).bodies(once(isWatch), func(r *http.Response) io.Reader { return &peaceful{r.Body, r.Request.Context(), back} })
+		}
+		s := &stay{inf: e.informer(cfg, kinform.Options{})}
+		s.ix = kinform.AddIndex(s.inf, "color", color)
+		s.w = e.subscribe(s.inf, name, subscribed{})
+		e.sync(s.inf)
+		stays = append(stays, s)
+	}
 
 	changed := e.update("updated", "1")
 	e.delete("deleted")
 	again := e.recreate("recreated", "2")
 	v.burn(margin)
 	created := e.create("created", "3")
-	w.hears(created)
-	mark := w.mark()
-	w.goesBack.Store(true)
+	for _, s := range stays {
+		s.w.hears(created)
+		s.mark = s.w.mark()
+		s.w.goesBack.Store(true)
+	}
 	restore()
+	close(back)
 
+	for _, s := range stays {
+		s.w.until("the new epoch", func() bool { return s.w.state[e.key("created")].kind == "" })
+	}
+	end := e.create("the-end", "0")
+	for _, s := range stays {
+		e.wantEpoch(s.inf, s.w, end)
+		e.wantIndex(s.ix, e.onServer())
+		s.w.wantTold(s.mark, map[string][]told{
+			"updated":   {updated(changed, saved[e.key("updated")])},
+			"deleted":   {toldOf(kinform.Added, saved[e.key("deleted")])},
+			"recreated": {vanished(again), toldOf(kinform.Added, saved[e.key("recreated")])},
+			"created":   {vanished(created)},
+			"the-end":   {toldOf(kinform.Added, end)},
+		})
+	}
 	e.awaitLine(0, "history went back", nil)
-	e.wantEpoch(inf, w)
-	e.wantIndex(ix, e.onServer())
-	end := e.onServer()[e.key("the-end")]
-	w.wantTold(mark, map[string][]told{
-		"updated":   {updated(changed, saved[e.key("updated")])},
-		"deleted":   {toldOf(kinform.Added, saved[e.key("deleted")])},
-		"recreated": {vanished(again), toldOf(kinform.Added, saved[e.key("recreated")])},
-		"created":   {vanished(created)},
-		"the-end":   {toldOf(kinform.Added, end)},
-	})
+}
+
+// peaceful reads a watch that ends as if nothing had happened, when it is time.
+type peaceful struct {
+	io.Reader
+	ctx  context.Context
+	time <-chan struct{}
+}
+
+func (p *peaceful) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b)
+	if err == nil {
+		return n, nil
+	}
+	select {
+	case <-p.time:
+		return n, io.EOF
+	case <-p.ctx.Done():
+		return n, p.ctx.Err()
+	}
 }
 
 // versionsAgain has the restored server write the same objects at the versions
@@ -220,8 +261,7 @@ func versionsAgain(e *env) {
 	if same == 0 {
 		e.Fatalf("no version was given a second time; the server is at %d, lost were %v", now, lost)
 	}
-	from := e.log.mark()
 	e.reconnect(proxy)
-	e.awaitLine(from, "history went back", nil)
-	e.wantEpoch(inf, w)
+	w.until("the new epoch", func() bool { return w.state[e.key("created")].kind == "" })
+	e.wantEpoch(inf, w, e.create("the-end", "0"))
 }

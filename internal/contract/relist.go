@@ -78,9 +78,10 @@ func relistTells(e *env) {
 	}
 }
 
-// stay is an informer that was there before the relist.
+// stay is an informer that was there before something happened.
 type stay struct {
 	inf    *informer
+	ix     kinform.Index[object]
 	w      *witness
 	mark   int
 	before map[string]object
@@ -135,7 +136,9 @@ func relistIsAtomic(e *env) {
 	var readers sync.WaitGroup
 	stop := make(chan struct{})
 	for _, g := range generations {
-		readers.Go(func() { g.read(stop) })
+		for _, look := range g.looks() {
+			readers.Go(func() { again(look, stop) })
+		}
 	}
 	e.reconnect(proxy)
 	for _, g := range generations {
@@ -188,23 +191,36 @@ func (g *generation) replace() {
 	g.e.updateAll("new", g.new...)
 }
 
-// read looks at the whole set again and again: every look is at one moment.
-func (g *generation) read(stop <-chan struct{}) {
+// looks are the ways to look at the whole set; every look is at one moment.
+func (g *generation) looks() []func() {
 	lister := g.inf.Lister()
+	return []func(){
+		func() { g.check("Lister.All", values(lister.All())) },
+		func() { g.check("Lister.Namespace", values(lister.Namespace(g.e.ns).All())) },
+		func() { g.checkKeys("old", len(g.old)) },
+		func() { g.checkKeys("new", len(g.new)) },
+	}
+}
+
+// again does something until it is told to stop.
+func again(do func(), stop <-chan struct{}) {
 	for {
 		select {
 		case <-stop:
 			return
 		default:
+			do()
 		}
-		g.check("Lister.All", values(lister.All()))
-		g.check("Lister.Namespace", values(lister.Namespace(g.e.ns).All()))
-		if n := len(slices.Collect(g.ix.Keys("old"))); n != 0 && n != len(g.old) {
-			g.e.Errorf("the index gives %d of %d old objects", n, len(g.old))
-		}
-		if n := len(slices.Collect(g.ix.Get("new"))); n != 0 && n != len(g.new) {
-			g.e.Errorf("the index gives %d of %d new objects", n, len(g.new))
-		}
+	}
+}
+
+func (g *generation) checkKeys(v string, all int) {
+	n := 0
+	for range g.ix.Keys(v) {
+		n++
+	}
+	if n != 0 && n != all {
+		g.e.Errorf("the index gives %d of %d %s objects at one moment", n, all, v)
 	}
 }
 

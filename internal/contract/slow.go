@@ -3,6 +3,7 @@ package contract
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -21,6 +22,7 @@ var slow = []story{
 	{"Latest merges what the handler has not got to", latestOfInitial},
 	{"a panicking subscriber goes on and does not touch the others", panicking},
 	{"a panic in the initial list does not keep it from syncing", panickingFirst},
+	{"a handler that ends its goroutine goes on", goexiting},
 }
 
 // stuck is a subscriber whose handler stays in its call for the object "gate",
@@ -222,16 +224,12 @@ func panicking(e *env) {
 	calm.hears(after)
 	// Both that panicked have heard of the two initial objects, and go on.
 	for i := range 6 {
-		select {
-		case t := <-heard:
-			if i >= 4 && t.version != after.ResourceVersion {
-				e.Errorf("after the panic came %v, want %s@%s", t, keyOf(after), after.ResourceVersion)
-			}
-		case <-e.ctx.Done():
-			e.Fatal("a handler that panicked was not called again")
+		t := receive(e, heard, "a handler that panicked to be called again")
+		if i >= 4 && t.version != after.ResourceVersion {
+			e.Errorf("after the panic came %v, want %s@%s", t, keyOf(after), after.ResourceVersion)
 		}
 	}
-	r := <-reports
+	r := receive(e, reports, "the report of a panic")
 	if r.key != keyOf(bad) || r.value != "no "+keyOf(bad) || !strings.Contains(string(r.stack), "panicking") {
 		e.Errorf("OnPanic was told of %q, %v, with the stack\n%s", r.key, r.value, r.stack)
 	}
@@ -264,4 +262,28 @@ func panickingFirst(e *env) {
 	if !slices.Equal(calls, all) {
 		e.Errorf("the handler was called for %v, want %v", calls, all)
 	}
+}
+
+// goexiting does in a handler what t.FailNow does.
+func goexiting(e *env) {
+	e.seed("0", names("o", 4)...)
+	inf := e.informer(e.config(), kinform.Options{})
+	heard := make(chan string, 10)
+	sub := inf.Subscribe(func(_ context.Context, ev eventOf) {
+		heard <- ev.Key
+		runtime.Goexit()
+	}, subscribed{Name: "goexiting"})
+	calm := e.subscribe(inf, "calm", subscribed{})
+	e.sync(inf)
+	e.must(sub.WaitSynced(e.ctx), "waiting for a handler that ends its goroutine")
+	after := e.update("o-000", "1")
+	calm.hears(after)
+	for range 5 {
+		receive(e, heard, "the handler to be called again")
+	}
+	sub.Stop()
+	if len(heard) != 0 {
+		e.Errorf("the handler was called %d times too often", len(heard))
+	}
+	e.awaitLine(0, "panicked", func(ln line) bool { return ln.values["subscriber"] == "goexiting" })
 }

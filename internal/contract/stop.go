@@ -225,7 +225,7 @@ func runAgainDelivers(e *env) {
 	e.await(second.entered, "the second object")
 	cancel()
 	second.release()
-	e.must(<-ended, "the first run")
+	e.must(receive(e, ended, "the first run"), "the first run")
 	if n := w.mark(); n != 2 || w.sub.HasSynced() {
 		e.Errorf("%d events in the first run, synced: %v; want 2 and not synced", n, w.sub.HasSynced())
 	}
@@ -296,7 +296,7 @@ func stopAnytime(e *env) {
 
 	var stoppers sync.WaitGroup
 	c := &churn{e: e, names: objects, writers: 4, steps: 20, after: func(uint64) {
-		w := &witness{e: e, name: "short-lived", state: map[string]told{}}
+		w := e.witness("short-lived")
 		var sub atomic.Pointer[kinform.Subscription]
 		w.also = func(eventOf) {
 			if s := sub.Load(); s != nil {

@@ -86,13 +86,15 @@ func storeIsAhead(e *env) {
 	inf := e.informer(e.config(), kinform.Options{})
 	r := &reader{e: e, lister: inf.Lister()}
 	r.indexes = append(r.indexes, kinform.AddIndex(inf, "before", color))
-	early := &witness{e: e, name: "early", state: map[string]told{}, also: r.check}
+	early := e.witness("early")
+	early.also = r.check
 	early.join(inf, subscribed{})
 	e.sync(inf)
 
 	late := &reader{e: e, lister: inf.Lister()}
 	late.indexes = append(r.indexes[:1:1], kinform.AddIndex(inf, "after", color))
-	second := &witness{e: e, name: "late", state: map[string]told{}, also: late.check}
+	second := e.witness("late")
+	second.also = late.check
 	second.join(inf, subscribed{})
 
 	c := &churn{e: e, names: objects, writers: 6, steps: 40}

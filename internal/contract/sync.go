@@ -17,7 +17,7 @@ var syncing = []story{
 	{"every namespace counts", syncedNamespaces},
 }
 
-// lastOf fits the n-th event.
+// nth fits the n-th event.
 func nth(n int) func(told) bool {
 	return func(told) bool {
 		n--
@@ -56,10 +56,10 @@ func syncedByReturn(e *env) {
 		e.Errorf("Status says that it has synced: %+v", st)
 	}
 
-	synced := make(chan error)
+	synced := make(chan error, 1)
 	go func() { synced <- w.sub.WaitSynced(e.ctx) }()
 	last.release()
-	e.must(<-synced, "waiting for the released subscriber")
+	e.must(receive(e, synced, "the released subscriber"), "waiting for the released subscriber")
 	if !w.sub.HasSynced() || !w.status(inf).Synced || w.mark() < n {
 		e.Errorf("synced after %d events; HasSynced says %v, Status %v", w.mark(), w.sub.HasSynced(), w.status(inf))
 	}

@@ -56,10 +56,13 @@ type witness struct {
 	also func(eventOf)
 }
 
+func (e *env) witness(name string) *witness {
+	return &witness{e: e, name: name, state: map[string]told{}}
+}
+
 // subscribe has a new witness hear of everything.
 func (e *env) subscribe(inf *informer, name string, o subscribed) *witness {
-	w := &witness{e: e, name: name, state: map[string]told{}}
-	return w.join(inf, o)
+	return e.witness(name).join(inf, o)
 }
 
 func (w *witness) join(inf *informer, o subscribed) *witness {
@@ -74,7 +77,7 @@ func (w *witness) stop() {
 	w.stopped.Store(true)
 }
 
-func (w *witness) handle(ctx context.Context, ev eventOf) {
+func (w *witness) handle(_ context.Context, ev eventOf) {
 	if w.inside.Add(1) != 1 {
 		w.e.Errorf("%s: a call for %s while another one was under way", w.name, ev.Key)
 	}
@@ -87,7 +90,7 @@ func (w *witness) handle(ctx context.Context, ev eventOf) {
 	}
 	t := toldBy(ev)
 	w.change(func() { w.note(t) })
-	w.pause(ctx, t)
+	w.pause(t)
 }
 
 func toldBy(ev eventOf) told {
@@ -213,8 +216,8 @@ func (w *witness) hold(fits func(told) bool) *hold {
 	return h
 }
 
-// pause stays as long as a hold says. It does not heed ctx, as bad handlers do.
-func (w *witness) pause(_ context.Context, t told) {
+// pause stays as long as a hold says, whether the informer goes on or not.
+func (w *witness) pause(t told) {
 	var found *hold
 	w.look(func() {
 		if i := slices.IndexFunc(w.holds, func(h *hold) bool { return h.fits(t) }); i >= 0 {

@@ -87,8 +87,9 @@ func syncedApart(e *env) {
 	e.must(quick.sub.WaitSynced(e.ctx), "waiting for the quick one")
 
 	// One that joins now has an initial list of its own.
-	late := e.subscribe(inf, "late", subscribed{})
-	third := late.hold(nth(3))
+	late := e.witness("late")
+	third := late.hold(nth(3)) // before it joins: it is called at once
+	late.join(inf, subscribed{})
 	first.release()
 	e.must(blocked.sub.WaitSynced(e.ctx), "waiting for the first one")
 	e.await(third.entered, "the last object of the late one")
@@ -102,9 +103,10 @@ func syncedBeforeLater(e *env) {
 	inf := e.informer(e.config(), kinform.Options{})
 	other := e.subscribe(inf, "other", subscribed{})
 	e.sync(inf)
-	w := e.subscribe(inf, "late", subscribed{})
+	w := e.witness("late")
 	first := w.hold(nth(1))
 	later := w.hold(of(e.key("later")))
+	w.join(inf, subscribed{})
 	e.await(first.entered, "the first object")
 	other.hears(e.create("later", "1")) // waits behind the initial list
 	first.release()

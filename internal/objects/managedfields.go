@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -157,12 +158,10 @@ func writeList(out *bytes.Buffer, name string, list []any, keys []string) {
 	out.WriteByte('}')
 }
 
+// writeString writes a JSON string. Names of fields and keys are ASCII, for which
+// Go's quotes are JSON's.
 func writeString(out *bytes.Buffer, s string) {
-	text, err := json.Marshal(s)
-	if err != nil {
-		panic(fmt.Sprintf("objects: name of a field: %v", err))
-	}
-	out.Write(text)
+	out.Write(strconv.AppendQuoteToASCII(out.AvailableBuffer(), s))
 }
 
 // managedBy is one manager's entry in metadata.managedFields.

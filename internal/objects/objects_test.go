@@ -71,14 +71,14 @@ func TestSameSeedGivesSameBytes(t *testing.T) {
 	first, again, other := kinds(New(Options{Seed: 7})), kinds(New(Options{Seed: 7})), kinds(New(Options{Seed: 8}))
 	for kind, objects := range first {
 		t.Run(kind, func(t *testing.T) {
-			want := digest(t, objects(100))
-			if got := digest(t, again[kind](100)); got != want {
+			want := digest(t, objects(50))
+			if got := digest(t, again[kind](50)); got != want {
 				t.Error("two generators with the same seed differ")
 			}
-			if got := digest(t, objects(100)); got != want {
+			if got := digest(t, objects(50)); got != want {
 				t.Error("ranging a second time gives other objects")
 			}
-			if got := digest(t, other[kind](100)); got == want {
+			if got := digest(t, other[kind](50)); got == want {
 				t.Error("another seed gives the same objects")
 			}
 		})
@@ -90,8 +90,8 @@ func TestShorterSequenceIsPrefix(t *testing.T) {
 		if kind == "Namespace" { // always all of them
 			continue
 		}
-		long, stop := iter.Pull(objects(300))
-		for short := range objects(100) {
+		long, stop := iter.Pull(objects(60))
+		for short := range objects(30) {
 			obj, _ := long()
 			if diff := cmp.Diff(short, obj); diff != "" {
 				t.Errorf("%s %s: differs in the longer sequence:\n%s", kind, short.GetName(), diff)
@@ -105,9 +105,9 @@ func TestShorterSequenceIsPrefix(t *testing.T) {
 func TestKeysAndUIDsAreUnique(t *testing.T) {
 	uids := map[types.UID]string{}
 	for kind, objects := range kinds(New(Options{Seed: 1})) {
-		n := 600
+		n := 200
 		if kind == "Pod" {
-			n = 40_000
+			n = 20_000
 		}
 		keys, count := map[string]bool{}, 0
 		for obj := range objects(n) {
@@ -125,6 +125,16 @@ func TestKeysAndUIDsAreUnique(t *testing.T) {
 		if count != n && kind != "Namespace" {
 			t.Errorf("%s: %d objects, want %d", kind, count, n)
 		}
+	}
+}
+
+func TestSiblingNamesDoNotRepeat(t *testing.T) {
+	seen := map[string]bool{}
+	for i := range 100_000 {
+		seen[siblingSuffix(12_345, i)] = true
+	}
+	if len(seen) != 100_000 {
+		t.Errorf("%d names for 100,000 siblings", len(seen))
 	}
 }
 
@@ -175,7 +185,7 @@ func TestReferencesHold(t *testing.T) {
 	g := New(Options{Seed: 4, Workloads: 40})
 	uids := map[types.UID]bool{}
 	for _, kind := range []string{"ReplicaSet", "StatefulSet", "DaemonSet", "Job"} {
-		for owner := range kinds(g)[kind](200) {
+		for owner := range kinds(g)[kind](120) {
 			uids[owner.GetUID()] = true
 		}
 	}
@@ -184,7 +194,7 @@ func TestReferencesHold(t *testing.T) {
 		nodes[node.Name] = true
 	}
 	pods := map[types.UID]string{}
-	for pod := range g.Pods(20_000) {
+	for pod := range g.Pods(10_000) {
 		if owner := metav1.GetControllerOf(pod); !uids[owner.UID] {
 			t.Fatalf("pod %s: no %s %s", pod.Name, owner.Kind, owner.Name)
 		}
@@ -212,7 +222,7 @@ func TestSizes(t *testing.T) {
 	want := map[string]struct{ low, high int }{"Pod": {8_300, 9_700}, "Database": {3_600, 4_400}}
 	for kind, objects := range kinds(New(Options{Seed: 1})) {
 		var n, binary, text, managed int
-		for obj := range objects(600) {
+		for obj := range objects(200) {
 			n++
 			if p, ok := obj.(protobuf); ok {
 				binary += p.Size()
@@ -244,7 +254,7 @@ func TestSizes(t *testing.T) {
 func TestSiblingsAreNearlyEqual(t *testing.T) {
 	first := map[types.UID]*s2.Dict{}
 	var packed, n int
-	for pod := range Pods(1, 20_000) {
+	for pod := range Pods(1, 5_000) {
 		encoded, err := pod.Marshal()
 		if err != nil {
 			t.Fatal(err)

@@ -132,7 +132,7 @@ func letAll(p *player) {
 
 func (r randomStory) story(length int) story {
 	n := story{
-		quiet: true, watch: !r.listOnly && r.IntN(2) == 0,
+		quiet: true, edits: r.calm, watch: !r.listOnly && r.IntN(2) == 0,
 		server:   three,
 		options:  cache.SharedIndexInformerOptions{Indexers: cache.Indexers{"app": byApp, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}},
 		informer: func(p *player) { join("h0")(p); join("h1")(p) },

@@ -239,8 +239,8 @@ var stories = map[string]story{
 			}
 		},
 		script: []moment{
-			{"change", []func(*player){on(put("d"), put("e"))}, settled},
-			{"change", []func(*player){on(put("f"))}, settled},
+			{"change", []func(*player){on(put("d"))}, settled},
+			{"change", []func(*player){on(put("e"))}, settled},
 		},
 	},
 	"slow handlers": {
@@ -289,6 +289,15 @@ var stories = map[string]story{
 		informer: joins,
 		script:   []moment{{"stop", []func(*player){stop}, long}},
 	},
+	"objects of another kind": {
+		example: kinded("v1", "Pod", ""), objectsOnly: true, listOnly: true,
+		informer: joins, server: bookmark,
+		script: []moment{
+			{"right", []func(*player){on(send(watch.Added, kinded("v1", "Pod", "a")))}, settled},
+			{"another version", []func(*player){on(send(watch.Added, kinded("v2", "Pod", "b")))}, settled},
+			{"none", []func(*player){on(send(watch.Added, kinded("", "", "c")))}, settled},
+		},
+	},
 	"indexes": {
 		server: three, informer: joins,
 		options: cache.SharedIndexInformerOptions{Indexers: cache.Indexers{
@@ -323,7 +332,25 @@ var stories = map[string]story{
 			{"relist", []func(*player){on(disconnect, put("c"), remove("a"), forget)}, long},
 		},
 	},
+	"a transform that gives nothing": {
+		server: three, quiet: true, listOnly: true, edits: true,
+		informer: func(p *player) {
+			setTransform(func(obj any) (any, error) {
+				if obj.(*corev1.Pod).Name == "x" {
+					return nil, nil
+				}
+				return obj, nil
+			})(p)
+			join("h")(p)
+		},
+		script: []moment{
+			{"x", []func(*player){on(put("x"))}, settled},
+			{"y", []func(*player){on(put("y"))}, settled},
+			{"x again", []func(*player){on(put("x"), remove("x"))}, settled},
+		},
+	},
 	"a store that is written to": {
+		edits:  true,
 		server: three, quiet: true,
 		informer: func(p *player) { join("h")(p) },
 		options:  cache.SharedIndexInformerOptions{Indexers: cache.Indexers{"app": byApp}},

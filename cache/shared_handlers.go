@@ -24,6 +24,9 @@ type registration struct {
 	sub      *engine.Subscription // nil until the informer is started
 	synced   chan struct{}
 	ended    chan struct{}
+	// unread has the objects whose newest state could not be read, and whether the
+	// handler was told of them before.
+	unread map[string]bool
 }
 
 // AddEventHandler adds a handler with the informer's own resync period.
@@ -188,38 +191,53 @@ func crash(_ string, value any, _ []byte) {
 
 // deliver makes the classic call of a delta.
 func (r *registration) deliver(ctx context.Context, d engine.Delta) {
-	s := r.informer
-	obj, err := s.object(d.New)
+	obj, err := r.informer.object(d.New)
 	if err != nil {
-		r.undecodable(ctx, d, err)
+		r.unreadable(ctx, d, err)
 		return
 	}
-	switch d.Kind {
-	case engine.Added:
-		s.detector.AddObject(obj)
+	told, unread := r.unread[d.Key()]
+	delete(r.unread, d.Key())
+	switch {
+	case unread && !told && d.Kind == engine.Deleted:
+		// The handler has never heard of it.
+	case d.Kind == engine.Added, unread && !told:
+		r.informer.detector.AddObject(obj)
 		r.handler.OnAdd(obj, d.Initial)
-	case engine.Updated, engine.Resynced:
-		old, err := s.object(d.Old)
-		if err != nil {
-			r.undecodable(ctx, d, err)
-			return
-		}
-		s.detector.AddObject(obj)
-		r.handler.OnUpdate(old, obj)
-	case engine.Deleted:
-		if d.FinalStateUnknown {
-			obj = DeletedFinalStateUnknown{Key: d.Key(), Obj: obj}
-		}
+	case d.Kind == engine.Deleted && d.FinalStateUnknown:
+		r.handler.OnDelete(DeletedFinalStateUnknown{Key: d.Key(), Obj: obj})
+	case d.Kind == engine.Deleted:
 		r.handler.OnDelete(obj)
+	default:
+		old, err := r.informer.object(d.Old)
+		if err != nil {
+			old = obj // the state before could not be read
+		}
+		r.informer.detector.AddObject(obj)
+		r.handler.OnUpdate(old, obj)
 	}
 }
 
-// undecodable reports an object that cannot be shown to a handler. Its end is
-// shown all the same, as a tombstone.
-func (r *registration) undecodable(ctx context.Context, d engine.Delta, err error) {
+// unreadable reports a state that cannot be shown to the handler, and remembers
+// whether the handler knows of the object, for when it can be shown again. The end
+// of an object that the handler knows of is shown as a tombstone.
+func (r *registration) unreadable(ctx context.Context, d engine.Delta, err error) {
 	utilruntime.HandleErrorWithContext(ctx, err, "object cannot be read, the handler is not called", "key", d.Key())
-	if d.Kind == engine.Deleted {
-		r.handler.OnDelete(DeletedFinalStateUnknown{Key: d.Key()})
+	told, unread := r.unread[d.Key()]
+	if !unread {
+		told = d.Kind != engine.Added
+	}
+	if d.Kind != engine.Deleted {
+		if r.unread == nil {
+			r.unread = map[string]bool{}
+		}
+		r.unread[d.Key()] = told
+		return
+	}
+	delete(r.unread, d.Key())
+	if told {
+		last, _ := r.informer.object(d.Old)
+		r.handler.OnDelete(DeletedFinalStateUnknown{Key: d.Key(), Obj: last})
 	}
 }
 

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -120,7 +121,9 @@ func (s *sharedIndexInformer) fromBytes(decode func(*engine.Record, engine.Kinds
 		}
 		obj, err := decode(r, s.indexer.store.Load().Kinds())
 		if f := s.transformer(); err == nil && f != nil {
-			return f(obj)
+			if obj, err = f(obj); err == nil && obj == nil {
+				err = errors.New("the transform gave nothing")
+			}
 		}
 		return obj, err
 	}

@@ -44,6 +44,7 @@ type story struct {
 	listOnly    bool           // what happens differs with initial events
 	times       bool           // the moments of the calls are compared
 	ordered     bool           // so is the order of calls for different objects
+	edits       bool           // the program writes to the store: its version is left out
 	objectsOnly bool           // bytes do not tell what happens
 	quiet       bool           // calls that tell nothing new are left out: see docs/differences.md
 	errors      bool           // what the watch error handler hears is compared
@@ -164,11 +165,14 @@ func (p *player) stands(n story) (lines []string) {
 		i.HasSynced(), cache.IsDone(i.HasSyncedChecker()), i.IsStopped(), p.hasEnded(), p.server.openWatches(), version,
 		i.GetController().HasSynced(), i.GetController().LastSyncResourceVersion()))
 	lines = append(lines, fmt.Sprintf("store=%v keys=%v", portraits(x.List()), sortedStrings(x.ListKeys())))
+	if !n.edits {
+		lines = append(lines, "store at "+x.LastStoreSyncResourceVersion())
+	}
 	for _, key := range sortedStrings(x.ListKeys()) {
 		obj, found, err := x.GetByKey(key)
 		same, foundAgain, errAgain := x.Get(obj)
 		if !found || err != nil || !foundAgain || errAgain != nil || portrait(same) != portrait(obj) {
-			lines = append(lines, fmt.Sprintf("%s: GetByKey %v %t %v, Get %v %t %v", key, obj, found, err, same, foundAgain, errAgain))
+			lines = append(lines, fmt.Sprintf("%s: GetByKey %s %t %v, Get %s %t %v", key, portrait(obj), found, err, portrait(same), foundAgain, errAgain))
 		}
 	}
 	for _, index := range slices.Sorted(maps.Keys(x.GetIndexers())) {

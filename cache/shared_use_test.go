@@ -285,13 +285,19 @@ func TestUseIsAnsweredAsByClientGo(t *testing.T) {
 	}
 }
 
+// newPlayer is for whoever has no story: an informer that was not run, of a server with three pods.
+func newPlayer(t *testing.T, s side) *player {
+	p := &player{t: t, side: s, handlers: map[string]*listener{}, log: newTrace(), start: time.Now(), cancel: func() {}}
+	p.server = newServer(newTrace())
+	p.server.noWatchList = true
+	p.server.do(three)
+	p.informer = s.make(p.server, &corev1.Pod{}, cache.SharedIndexInformerOptions{Indexers: cache.Indexers{}})
+	return p
+}
+
 func (u use) by(t *testing.T, s side) (lines []string) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &player{t: t, side: s, handlers: map[string]*listener{}, log: newTrace(), start: time.Now(), cancel: func() {}}
-		p.server = newServer(newTrace())
-		p.server.noWatchList = true
-		p.server.do(three)
-		p.informer = s.make(p.server, &corev1.Pod{}, cache.SharedIndexInformerOptions{Indexers: cache.Indexers{}})
+		p := newPlayer(t, s)
 		u(t, p, func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) })
 		stop(p)
 		synctest.Wait()

@@ -18,6 +18,7 @@ type ingester struct {
 	transform         func(any) (any, error)
 	distrust          bool // versions may have been given twice
 	nameless          bool // an object need not have a name
+	objects           bool // the source is one of objects
 
 	meta    wire.Meta
 	key     []byte
@@ -141,6 +142,7 @@ func (c *Collection) NewRecord(obj any) (*Record, error) {
 // transformed makes a record of what the transform makes of an object, under the
 // name that the object came with.
 func (in *ingester) transformed(obj any) (*Record, error) {
+	in.objects = true
 	r, err := in.fromObject(obj)
 	if err != nil || in.transform == nil {
 		return r, err

@@ -221,7 +221,7 @@ func (r *Reflector) replace(list List, version Version) {
 
 // watch follows the changes from the version that the store has reached.
 func (r *Reflector) watch(ctx context.Context) state {
-	if r.suspect {
+	if r.suspect && !r.in.objects { // versions of objects are not compared
 		if next := r.probe(ctx); next != nil || ctx.Err() != nil {
 			return next
 		}

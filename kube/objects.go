@@ -118,11 +118,17 @@ func (s *objectSource) Watch(ctx context.Context, o engine.WatchOptions) (engine
 		yes := true
 		mo.SendInitialEvents, mo.ResourceVersionMatch = &yes, metav1.ResourceVersionMatchNotOlderThan
 	}
-	w, err := s.watch(ctx, mo)
+	// The request outlives ctx until Close: ended by its context, a watch may want
+	// to hand over a last error, to somebody who no longer listens.
+	request, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	opening := context.AfterFunc(ctx, cancel)
+	w, err := s.watch(request, mo)
+	opening()
 	if err != nil {
+		cancel()
 		return nil, fmt.Errorf("watch %s: %w", s, err)
 	}
-	return &objectWatch{source: s, ctx: ctx, watch: w}, nil
+	return &objectWatch{source: s, ctx: ctx, watch: w, cancel: cancel}, nil
 }
 
 func (s *objectSource) watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
@@ -136,6 +142,7 @@ type objectWatch struct {
 	source *objectSource
 	ctx    context.Context
 	watch  watch.Interface
+	cancel context.CancelFunc
 }
 
 var eventTypes = map[watch.EventType]wire.EventType{
@@ -174,5 +181,6 @@ func (w *objectWatch) Buffered() bool { return len(w.watch.ResultChan()) > 0 }
 
 func (w *objectWatch) Close() error {
 	w.watch.Stop()
+	w.cancel()
 	return nil
 }

@@ -1,7 +1,7 @@
 # Every target that people use says what it does behind ##; `make` alone lists them.
 
 SERVERS := go -C test/apiserver run ./cmd/build
-MODULES := test/apiserver bench
+MODULES := test/apiserver test/controllerruntime bench
 GOTEST  := go test -race -timeout 15m
 
 .DEFAULT_GOAL := help
@@ -30,8 +30,10 @@ unit: ## the tests of the library, the embedded server and the program
 real: servers ## the tests against the real kube-apiserver and etcd
 	go -C test/apiserver test -race -timeout 25m ./...
 
-modules: ## the tests of the other modules
-	go -C bench test ./...
+modules: servers ## the tests of the other modules, and the drop-ins with client-go's minor before
+	go -C test/controllerruntime test -timeout 10m ./...
+	go build -modfile=go036.mod -tags clientgo036 ./cache/... ./informers/... ./dynamicinformer ./metadatainformer
+	go test -modfile=go036.mod -tags clientgo036 -timeout 10m ./dynamicinformer ./metadatainformer
 
 bench: servers ## side by side with client-go on one real server; prints the ratios (some minutes)
 	go -C bench run . 

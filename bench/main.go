@@ -49,6 +49,11 @@ func run(ctx context.Context) error {
 	fmt.Printf("%d pods on the server after %.0f s\n", *objectCount, time.Since(began).Seconds())
 	c := s.Config()
 	config := server{Host: c.Host, Token: c.BearerToken, CA: c.CAData}
+	checked, err := runChild(task{Impl: "verify", Config: config, Objects: *objectCount})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d objects of the cache are equal to what the server lists, field by field\n", checked.Seen)
 	for _, read := range []bool{true, false} {
 		if err := compare(task{Read: read, Config: config, Objects: *objectCount}); err != nil {
 			return err
@@ -87,7 +92,7 @@ func compare(t task) error {
 		{"time", func(r result) float64 { return r.Seconds }, "s", 1},
 		{"CPU", func(r result) float64 { return r.CPU }, "s", 1},
 		{"peak RSS", func(r result) float64 { return r.PeakRSS }, "MB", 1e6},
-		{"heap per object", func(r result) float64 { return r.HeapObject }, "B", 1},
+		{"memory per object", func(r result) float64 { return r.HeapObject }, "B", 1},
 	} {
 		peer, ours := median(results["client-go"], m.of), median(results["kinform"], m.of)
 		fmt.Printf("%-16s client-go %9.2f %-2s  kinform %9.2f %-2s  ratio %.3f (1/%.1f)\n",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -182,5 +183,18 @@ func (w *objectWatch) Buffered() bool { return len(w.watch.ResultChan()) > 0 }
 func (w *objectWatch) Close() error {
 	w.watch.Stop()
 	w.cancel()
-	return nil
+	// A watch may be about to hand something over; it ends when somebody takes it.
+	// One that never closes its channel is not waited for.
+	late := time.NewTimer(100 * time.Millisecond)
+	defer late.Stop()
+	for {
+		select {
+		case _, open := <-w.watch.ResultChan():
+			if !open {
+				return nil
+			}
+		case <-late.C:
+			return nil
+		}
+	}
 }

@@ -138,6 +138,9 @@ func (r *resource) jsonItems(f format, objects []*object, comma bool) (part json
 		if err != nil {
 			return jsonPart{err: err}
 		}
+		if part.data == nil {
+			part.data = make([]byte, 0, (len(item)+1)*(len(objects)+1))
+		}
 		if comma {
 			part.data = append(part.data, ',')
 		}

@@ -53,3 +53,25 @@ func TestPackNoise(t *testing.T) {
 		}
 	}
 }
+
+// TestUnpackerLeavesPlainObjectsAlone: the buffer for packed objects is never
+// the memory of a plain one.
+func TestUnpackerLeavesPlainObjectsAlone(t *testing.T) {
+	var p packer
+	first := bytes.Repeat([]byte("abcdefgh"), 200)
+	second := append([]byte("x"), first...)
+	p.pack("family", first)
+	packed := &object{blob: p.pack("family", second)}
+	if packed.sibling == nil {
+		t.Fatal("nothing was packed")
+	}
+	kept := bytes.Repeat([]byte("z"), 4000)
+	var u unpacker
+	u.data(&object{blob: plain(kept)})
+	if got := u.data(packed); !bytes.Equal(got, second) {
+		t.Error("unpacked something else")
+	}
+	if !bytes.Equal(kept, bytes.Repeat([]byte("z"), 4000)) {
+		t.Error("a plain object was written over")
+	}
+}

@@ -150,3 +150,15 @@ func TestConcurrentUpdates(t *testing.T) {
 		t.Errorf("answers: %v", count)
 	}
 }
+
+// TestWatchFromTheFuture: a watch tells of what comes after its version, and
+// not of what gets the version.
+func TestWatchFromTheFuture(t *testing.T) {
+	s := start(t, apisim.Options{})
+	c := talk(t, s)
+	w := c.watch(fmt.Sprintf("%s?watch=1&resourceVersion=%d", configMaps, s.ResourceVersion()+2))
+	for _, name := range []string{"before", "at", "after"} {
+		c.object(201, "POST", configMaps, configMap(name))
+	}
+	w.want("ADDED", "after")
+}

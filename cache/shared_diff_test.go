@@ -333,7 +333,7 @@ var stories = map[string]story{
 		},
 	},
 	"a transform that gives nothing": {
-		server: three, quiet: true, listOnly: true, edits: true,
+		server: three, quiet: true, listOnly: true, edits: true, objectsOnly: true,
 		informer: func(p *player) {
 			setTransform(func(obj any) (any, error) {
 				if obj.(*corev1.Pod).Name == "x" {

@@ -154,7 +154,7 @@ var differences = map[string]difference{
 		},
 	},
 	"a transform fails for an event": {story: story{
-		server: three, quiet: true,
+		server: three, quiet: true, objectsOnly: true,
 		informer: func(p *player) { setTransform(failFor("b"))(p); join("h")(p) },
 		script: []moment{
 			{"bad", []func(*player){on(put("b", "bad", "1"))}, settled},

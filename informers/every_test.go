@@ -3,7 +3,9 @@ package informers_test
 import (
 	"fmt"
 	"math/rand"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
@@ -13,6 +15,7 @@ import (
 	clientgo "k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 
 	"github.com/kinform/kinform/apisim"
 	"github.com/kinform/kinform/informers"
@@ -57,10 +60,31 @@ func served(k kinds.Kind, lists []*metav1.APIResourceList) bool {
 
 // TestEveryKindEqualsClientGo: objects that were listed and objects that were
 // watched, of every kind that the server has, filled with all sorts of values,
-// are field by field what client-go's informers give.
+// are field by field what client-go's informers give, whether the server speaks
+// protobuf or only JSON.
 func TestEveryKindEqualsClientGo(t *testing.T) {
-	server := startServer(t)
+	t.Run("protobuf", func(t *testing.T) { everyKind(t, func(*rest.Config) {}) })
+	t.Run("JSON", func(t *testing.T) {
+		everyKind(t, func(c *rest.Config) {
+			c.Wrap(func(next http.RoundTripper) http.RoundTripper { return onlyJSON{next} })
+		})
+	})
+}
+
+// onlyJSON is a way to a server that has nothing else.
+type onlyJSON struct{ http.RoundTripper }
+
+func (o onlyJSON) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Accept", "application/json")
+	return o.RoundTripper.RoundTrip(r)
+}
+
+func everyKind(t *testing.T, change func(*rest.Config)) {
+	server := dropintest.Server(t)
 	client := connect(t, server.Config())
+	changed := server.Config()
+	change(changed)
 	_, lists, err := client.Discovery().ServerGroupsAndResources()
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +99,7 @@ func TestEveryKindEqualsClientGo(t *testing.T) {
 	load(t, server, fill, all, "listed")
 
 	theirs := clientgo.NewSharedInformerFactory(client, 0)
-	ours := informers.NewSharedInformerFactory(client, 0)
+	ours := informers.NewSharedInformerFactory(connect(t, changed), 0)
 	for _, k := range all {
 		for _, f := range []informers.SharedInformerFactory{theirs, ours} {
 			if _, err := f.ForResource(k.Resource); err != nil {
@@ -94,7 +118,7 @@ func TestEveryKindEqualsClientGo(t *testing.T) {
 		t.Run(fmt.Sprintf("%s.%s.%s", k.Resource.Resource, k.Resource.Version, k.Resource.Group), func(t *testing.T) {
 			their, _ := theirs.ForResource(k.Resource)
 			our, _ := ours.ForResource(k.Resource)
-			key := "watched-" + k.Resource.Version
+			key := nameIn(k, "watched")
 			if k.Namespaced {
 				key = "default/" + key
 			}
@@ -106,13 +130,19 @@ func TestEveryKindEqualsClientGo(t *testing.T) {
 	}
 }
 
+// nameIn gives the objects of each kind other names: servers keep all versions of
+// a kind, and the events of two groups, in one place.
+func nameIn(k kinds.Kind, name string) string {
+	group, _, _ := strings.Cut(k.Resource.Group, ".")
+	return strings.TrimSuffix(name+"-"+k.Resource.Version+"-"+group, "-")
+}
+
 // load creates an object of each kind.
 func load(t *testing.T, server *apisim.Server, fill filler, all []kinds.Kind, name string) {
 	t.Helper()
 	err := server.Load(func(yield func(runtime.Object) bool) {
 		for _, k := range all {
-			// The versions of a kind are one store, so each has a name of its own.
-			if !yield(fill.object(k, name+"-"+k.Resource.Version)) {
+			if !yield(fill.object(k, nameIn(k, name))) {
 				return
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"github.com/kinform/kinform/apisim"
+	"github.com/kinform/kinform/internal/dropin/dropintest"
 )
 
 func TestMain(m *testing.M) {
@@ -18,30 +18,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("k8s.io/klog/v2.(*flushDaemon).run.func1"))
 }
 
-// startServer starts an API server that ends with the test.
-func startServer(t *testing.T) *apisim.Server {
-	t.Helper()
-	s, err := apisim.Start(apisim.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
 // connect returns a clientset whose connections end with the test.
 func connect(t *testing.T, config *rest.Config) *kubernetes.Clientset {
 	t.Helper()
-	http, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(http.CloseIdleConnections)
-	client, err := kubernetes.NewForConfigAndClient(config, http)
+	client, err := kubernetes.NewForConfigAndClient(config, dropintest.HTTP(t, config))
 	if err != nil {
 		t.Fatal(err)
 	}

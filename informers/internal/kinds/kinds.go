@@ -11,6 +11,11 @@ import (
 	"slices"
 	"sync"
 
+	appsv1 "k8s.io/api/apps/v1"
+	appsv1beta1 "k8s.io/api/apps/v1beta1"
+	appsv1beta2 "k8s.io/api/apps/v1beta2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/informers/internalinterfaces"
@@ -19,6 +24,7 @@ import (
 	clientgo "k8s.io/client-go/tools/cache"
 
 	"github.com/kinform/kinform/cache"
+	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/dropin"
 	"github.com/kinform/kinform/kube"
 )
@@ -99,7 +105,32 @@ func (k Kind) listWatch(client kubernetes.Interface, namespace string, tweak int
 		needs = dropin.JSON
 	}
 	query := kube.Query{Resource: k.Resource, Namespace: namespace, Tweak: tweak}
-	return dropin.Bytes(objects, restClient, query, needs, dropin.DecodeTyped(k.Example))
+	return dropin.Bytes(objects, restClient, query, needs, k.decode())
+}
+
+// decode makes objects that do not depend on how they came: kinds of objects
+// inside of objects, which only JSON has, are left out.
+func (k Kind) decode() func(*engine.Record, engine.Kinds) (any, error) {
+	decode := dropin.DecodeTyped(k.Example)
+	return func(r *engine.Record, kinds engine.Kinds) (any, error) {
+		obj, err := decode(r, kinds)
+		if err != nil {
+			return nil, err
+		}
+		var claims []corev1.PersistentVolumeClaim
+		switch set := obj.(type) {
+		case *appsv1.StatefulSet:
+			claims = set.Spec.VolumeClaimTemplates
+		case *appsv1beta2.StatefulSet:
+			claims = set.Spec.VolumeClaimTemplates
+		case *appsv1beta1.StatefulSet:
+			claims = set.Spec.VolumeClaimTemplates
+		}
+		for i := range claims {
+			claims[i].TypeMeta = metav1.TypeMeta{}
+		}
+		return obj, nil
+	}
 }
 
 // New returns kinform's informer of objects of type T, which must be one of the

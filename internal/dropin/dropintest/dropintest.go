@@ -69,8 +69,9 @@ func Same(t testing.TB, theirs, ours cache.SharedIndexInformer, n int) {
 	Compare(t, theirs.GetIndexer(), ours.GetIndexer())
 }
 
-// Compare compares two stores: keys, objects, indexes.
-func Compare(t testing.TB, theirs, ours cache.Indexer) {
+// Compare compares two stores: keys, objects, indexes. Objects may differ in what
+// the options say; nil and empty differ.
+func Compare(t testing.TB, theirs, ours cache.Indexer, but ...cmp.Option) {
 	t.Helper()
 	want, got := sorted(theirs.ListKeys()), sorted(ours.ListKeys())
 	if !slices.Equal(want, got) {
@@ -84,7 +85,7 @@ func Compare(t testing.TB, theirs, ours cache.Indexer) {
 			t.Errorf("kinform does not give %s: %v", key, err)
 			continue
 		}
-		if diff := cmp.Diff(their, our); diff != "" {
+		if diff := cmp.Diff(their, our, but...); diff != "" {
 			t.Errorf("%s: - client-go, + kinform:\n%s", key, diff)
 		}
 	}

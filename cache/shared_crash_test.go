@@ -185,13 +185,10 @@ func TestIndexFunctionThatFails(t *testing.T) {
 			server.do(three, put("b", "bad", "error"))
 			informer := cache.NewSharedIndexInformer(server, &corev1.Pod{}, 0, cache.Indexers{"bad": badIndex})
 			ctx, cancel := context.WithCancel(t.Context())
-			go informer.RunWithContext(ctx)
-			synctest.Wait()
+			runUntil(ctx, cancel, informer)
 			if got := portraits(informer.GetStore().List()); len(got) != 2 || !informer.HasSynced() {
 				t.Errorf("synced=%t with %v", informer.HasSynced(), got)
 			}
-			cancel()
-			synctest.Wait()
 		})
 	})
 }

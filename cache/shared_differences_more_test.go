@@ -222,7 +222,7 @@ func TestRemovedFromInside(t *testing.T) {
 				t.Errorf("%d calls, synced %t", calls, r.HasSynced())
 			}
 			stop(p)
-			synctest.Wait()
+			<-p.ended
 		})
 	}
 }

@@ -36,7 +36,19 @@ func started(p *player) {
 func stoppedAgain(p *player) {
 	started(p)
 	stop(p)
+	<-p.ended
+}
+
+// runUntil runs an informer until nothing happens any more, and waits for its end.
+func runUntil(ctx context.Context, cancel context.CancelFunc, i cache.SharedIndexInformer) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		i.RunWithContext(ctx)
+	}()
 	synctest.Wait()
+	cancel()
+	<-ended
 }
 
 var uses = map[string]use{
@@ -55,7 +67,7 @@ var uses = map[string]use{
 		say("%v", p.informer.SetWatchErrorHandler(func(*clientgo.Reflector, error) {}))
 		say("%v", p.informer.SetWatchErrorHandlerWithContext(cache.DefaultWatchErrorHandler))
 		stop(p)
-		synctest.Wait()
+		<-p.ended
 		say("%v", p.informer.SetTransform(transform))
 		say("%v", p.informer.SetWatchErrorHandler(func(*clientgo.Reflector, error) {}))
 	},
@@ -77,7 +89,7 @@ var uses = map[string]use{
 		say("%v", p.informer.AddIndexers(cache.Indexers{"late": byApp}))
 		say("%v", p.informer.AddIndexers(nil))
 		stop(p)
-		synctest.Wait()
+		<-p.ended
 		say("%v", p.informer.AddIndexers(cache.Indexers{"after": byApp}))
 		say("%v", p.informer.GetIndexer().AddIndexers(cache.Indexers{"behind": byApp}))
 		say("%v", describeIndex(p.informer.GetIndexer(), "behind"))
@@ -103,7 +115,7 @@ var uses = map[string]use{
 		p.informer.GetController().Run(t.Context().Done())
 		say("%t %t", p.informer.IsStopped(), p.hasEnded())
 		stop(p)
-		synctest.Wait()
+		<-p.ended
 		p.informer.Run(t.Context().Done())
 		say("%t", p.informer.IsStopped())
 	},
@@ -128,7 +140,7 @@ var uses = map[string]use{
 		say("%v %v", p.informer.RemoveEventHandler(late), p.informer.RemoveEventHandler(late))
 		say("%v", p.side.shutDown(p.informer, late))
 		stop(p)
-		synctest.Wait()
+		<-p.ended
 		say("%v %v", p.informer.RemoveEventHandler(kept), p.informer.RemoveEventHandler(late))
 		say("%v", p.side.shutDown(p.informer, kept))
 		say("%t", p.informer.RemoveEventHandler(nil) != nil)
@@ -214,7 +226,7 @@ var uses = map[string]use{
 		run(p)
 		say("running: %t", p.side.waitSync(t.Context().Done(), p.informer.HasSynced))
 		stop(p)
-		synctest.Wait()
+		<-p.ended
 		say("stopped: %t", p.side.waitSync(over, p.informer.HasSynced))
 		say("%s", p.informer.HasSyncedChecker().Name())
 	},
@@ -243,19 +255,13 @@ var uses = map[string]use{
 			say("%v %s %v", ctx.Value(mark{}), r.TypeDescription(), errors.Is(err, errOther))
 		})
 		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), mark{}, "mine"))
-		go p.informer.RunWithContext(ctx)
-		synctest.Wait()
-		cancel()
-		synctest.Wait()
+		runUntil(ctx, cancel, p.informer)
 	},
 	"no objects are described": func(t *testing.T, p *player, say func(string, ...any)) {
 		i := p.side.make(p.server, nil, cache.SharedIndexInformerOptions{ObjectDescription: "things"})
 		ctx, cancel := context.WithCancel(t.Context())
-		go i.RunWithContext(ctx)
-		synctest.Wait()
+		runUntil(ctx, cancel, i)
 		say("%v %s", portraits(i.GetStore().List()), i.HasSyncedChecker().Name())
-		cancel()
-		synctest.Wait()
 	},
 }
 
@@ -300,7 +306,9 @@ func (u use) by(t *testing.T, s side) (lines []string) {
 		p := newPlayer(t, s)
 		u(t, p, func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) })
 		stop(p)
-		synctest.Wait()
+		if p.ended != nil {
+			<-p.ended
+		}
 	})
 	return lines
 }

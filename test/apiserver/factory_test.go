@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"net"
+	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
@@ -284,7 +285,8 @@ func countTrue[K comparable](m map[K]bool) int {
 // TestFactoriesEqualClientGo: on a real server, of every resource that it has,
 // typed, dynamic and metadata informers have what client-go's have, field by
 // field, after lists and after watches. Client-go's typed informers read protobuf
-// or JSON, as they are told; kinform's have what protobuf gives.
+// or JSON, as they are told; kinform's have what protobuf gives, even where the
+// server sends JSON.
 func TestFactoriesEqualClientGo(t *testing.T) {
 	server := Shared(t)
 	c := newClients(t, server.Config())
@@ -292,23 +294,36 @@ func TestFactoriesEqualClientGo(t *testing.T) {
 	c.create("listed", varied(0, 4))
 	asJSON := server.Config()
 	asJSON.ContentType = "application/json"
-	inJSON := newClients(t, asJSON)
+	toldJSON := newClients(t, asJSON)
+	onlyJSON := server.Config()
+	onlyJSON.Wrap(func(next http.RoundTripper) http.RoundTripper { return jsonOnly{next} })
+	givenJSON := newClients(t, onlyJSON)
 	for name, pair := range map[string][2]resourceFactory{
-		"typed, protobuf": {typedFactory(clientgo.NewSharedInformerFactory(c.typed, 0)), typedFactory(informers.NewSharedInformerFactory(c.typed, 0))},
-		"typed, JSON":     {typedFactory(clientgo.NewSharedInformerFactory(inJSON.typed, 0)), typedFactory(informers.NewSharedInformerFactory(inJSON.typed, 0))},
-		"dynamic":         {untypedFactory(clientgodynamic.NewDynamicSharedInformerFactory(c.dynamic, 0)), untypedFactory(dynamicinformer.NewDynamicSharedInformerFactory(c.dynamic, 0))},
-		"metadata":        {untypedFactory(clientgometadata.NewSharedInformerFactory(c.metadata, 0)), untypedFactory(metadatainformer.NewSharedInformerFactory(c.metadata, 0))},
+		"typed, protobuf":   {typedFactory(clientgo.NewSharedInformerFactory(c.typed, 0)), typedFactory(informers.NewSharedInformerFactory(c.typed, 0))},
+		"typed, told JSON":  {typedFactory(clientgo.NewSharedInformerFactory(toldJSON.typed, 0)), typedFactory(informers.NewSharedInformerFactory(toldJSON.typed, 0))},
+		"typed, given JSON": {typedFactory(clientgo.NewSharedInformerFactory(c.typed, 0)), typedFactory(informers.NewSharedInformerFactory(givenJSON.typed, 0))},
+		"dynamic":           {untypedFactory(clientgodynamic.NewDynamicSharedInformerFactory(c.dynamic, 0)), untypedFactory(dynamicinformer.NewDynamicSharedInformerFactory(c.dynamic, 0))},
+		"metadata":          {untypedFactory(clientgometadata.NewSharedInformerFactory(c.metadata, 0)), untypedFactory(metadatainformer.NewSharedInformerFactory(c.metadata, 0))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := *c
 			c.t = t
 			var but []cmp.Option
-			if name == "typed, JSON" {
+			if name == "typed, told JSON" {
 				but = append(but, nestedKinds)
 			}
-			c.sideBySide(strings.ReplaceAll(strings.ToLower(name), ", ", "-"), pair[0], pair[1], but...)
+			c.sideBySide(strings.ToLower(strings.NewReplacer(",", "", " ", "-").Replace(name)), pair[0], pair[1], but...)
 		})
 	}
+}
+
+// jsonOnly is a way to a server that has nothing else.
+type jsonOnly struct{ http.RoundTripper }
+
+func (j jsonOnly) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Accept", "application/json")
+	return j.RoundTripper.RoundTrip(r)
 }
 
 // nestedKinds leaves out what JSON says and protobuf does not: the kinds of objects

@@ -67,7 +67,7 @@ type env struct {
 	made      chan *informer
 }
 
-func newEnv(t *testing.T, config *rest.Config, make newInformer, namespace string) *env {
+func newEnv(t *testing.T, config *rest.Config, make newInformer, name string) *env {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
@@ -75,8 +75,10 @@ func newEnv(t *testing.T, config *rest.Config, make newInformer, namespace strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &env{t: t, ctx: ctx, config: config, direct: direct, namespace: namespace, make: make, made: newInformers()}
-	e.createNamespace(namespace)
+	e := &env{t: t, ctx: ctx, config: config, direct: direct, make: make, made: newInformers()}
+	own := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"}}
+	e.create(own)
+	e.namespace = own.Name
 	return e
 }
 

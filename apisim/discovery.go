@@ -144,7 +144,7 @@ func (r *resource) describe() []metav1.APIResource {
 	}
 	for _, name := range r.traits.all("sub:") {
 		if kind, ok := subresourceKinds[name]; ok {
-			add(name, kind.WithDefault(r.gvk), kind.verbs...)
+			add(name, kind.of(r.gvk), kind.verbs...)
 		}
 	}
 	return out
@@ -156,7 +156,8 @@ type subresourceKind struct {
 	verbs []string
 }
 
-func (k subresourceKind) WithDefault(gvk schema.GroupVersionKind) schema.GroupVersionKind {
+// of fills in what is the same as in the resource.
+func (k subresourceKind) of(gvk schema.GroupVersionKind) schema.GroupVersionKind {
 	if k.Version == "" {
 		k.Group, k.Version = gvk.Group, gvk.Version
 	}

@@ -11,7 +11,6 @@ const (
 	objectMetaField = 1 // metadata, in every object and every list
 	listItemsField  = 2 // items, in every list
 
-	metaNameField            = 1
 	metaResourceVersionField = 6
 	metaLabelsField          = 11
 )

@@ -114,8 +114,8 @@ func (w *watcher) begin(ctx context.Context, o *metainternal.ListOptions, versio
 // time is over, or the watch is cut.
 func (w *watcher) run(ctx context.Context, o *metainternal.ListOptions, initial *btree.BTreeG[*object]) error {
 	end := watchTime(o)
-	deadline := time.NewTimer(end)
-	defer deadline.Stop()
+	ctx, cancel := context.WithTimeout(ctx, end)
+	defer cancel()
 	bookmark := newBookmarkTimer(w.bookmarks, w.server.options.BookmarkInterval, end)
 	defer bookmark.stop()
 
@@ -125,7 +125,7 @@ func (w *watcher) run(ctx context.Context, o *metainternal.ListOptions, initial 
 		}
 	}
 	owed, over := false, false // a bookmark is; the collection is
-	for {
+	for ctx.Err() == nil {
 		batch, more, err := w.take()
 		if err != nil {
 			return err
@@ -142,11 +142,8 @@ func (w *watcher) run(ctx context.Context, o *metainternal.ListOptions, initial 
 				return err
 			}
 		}
-		if err := w.out.flush(); err != nil {
-			return nil // the client has gone
-		}
-		if over {
-			return nil
+		if err := w.out.flush(); err != nil || over {
+			return nil // the client has gone, or everything has been said
 		}
 		select {
 		case <-more:
@@ -155,12 +152,11 @@ func (w *watcher) run(ctx context.Context, o *metainternal.ListOptions, initial 
 			owed = true
 		case <-w.resource.store.cut:
 			over = true // after what is still to be sent
-		case <-deadline.C:
-			return nil
 		case <-ctx.Done():
-			return nil
 		}
 	}
+	_ = w.out.flush()
+	return nil
 }
 
 func watchTime(o *metainternal.ListOptions) time.Duration {

@@ -162,3 +162,30 @@ func TestWatchFromTheFuture(t *testing.T) {
 	}
 	w.want("ADDED", "after")
 }
+
+// TestBusyWatchEnds: a watch that is never idle ends in time all the same.
+func TestBusyWatchEnds(t *testing.T) {
+	s := start(t, apisim.Options{})
+	c := talk(t, s)
+	w := c.watch(configMaps + "?watch=1&timeoutSeconds=1")
+	c.object(201, "POST", configMaps, configMap("a"))
+	stop := make(chan struct{})
+	var writing sync.WaitGroup
+	for i := range 2 {
+		writing.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+					c.do("PUT", configMaps+"/a", fmt.Sprintf(`{"metadata":{"name":"a"},"data":{"k":"%d of %d"}}`, n, i))
+				}
+			}
+		})
+	}
+	if err := w.ended(); err != io.EOF {
+		t.Errorf("the watch ended with %v", err)
+	}
+	close(stop)
+	writing.Wait()
+}

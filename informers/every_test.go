@@ -82,9 +82,9 @@ func (o onlyJSON) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func everyKind(t *testing.T, change func(*rest.Config)) {
 	server := dropintest.Server(t)
-	client := connect(t, server.Config())
-	changed := server.Config()
-	change(changed)
+	config := server.Config()
+	change(config)
+	client := connect(t, config)
 	_, lists, err := client.Discovery().ServerGroupsAndResources()
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func everyKind(t *testing.T, change func(*rest.Config)) {
 	load(t, server, fill, all, "listed")
 
 	theirs := clientgo.NewSharedInformerFactory(client, 0)
-	ours := informers.NewSharedInformerFactory(connect(t, changed), 0)
+	ours := informers.NewSharedInformerFactory(client, 0)
 	for _, k := range all {
 		for _, f := range []informers.SharedInformerFactory{theirs, ours} {
 			if _, err := f.ForResource(k.Resource); err != nil {

@@ -15,6 +15,7 @@ import (
 	clientgo "k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinform/kinform/apisim"
@@ -114,16 +115,20 @@ func everyKind(t *testing.T, change func(*rest.Config)) {
 		}
 	}
 	load(t, server, fill, all, "watched")
+	meta, err := metadata.NewForConfigAndClient(server.Config(), dropintest.HTTP(t, server.Config()))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, k := range all {
 		t.Run(fmt.Sprintf("%s.%s.%s", k.Resource.Resource, k.Resource.Version, k.Resource.Group), func(t *testing.T) {
 			their, _ := theirs.ForResource(k.Resource)
 			our, _ := ours.ForResource(k.Resource)
-			key := nameIn(k, "watched")
-			if k.Namespaced {
-				key = "default/" + key
+			there, err := meta.Resource(k.Resource).List(ctx, metav1.ListOptions{})
+			if err != nil {
+				t.Fatal(err)
 			}
 			for _, f := range []clientgo.GenericInformer{their, our} {
-				dropintest.Await(t, f.Informer(), key, dropintest.Has(key))
+				dropintest.Await(t, f.Informer(), "all that the server has", dropintest.Count(len(there.Items)))
 			}
 			dropintest.Compare(t, their.Informer().GetIndexer(), our.Informer().GetIndexer())
 		})

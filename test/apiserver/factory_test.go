@@ -288,7 +288,7 @@ func countTrue[K comparable](m map[K]bool) int {
 // or JSON, as they are told; kinform's have what protobuf gives, even where the
 // server sends JSON.
 func TestFactoriesEqualClientGo(t *testing.T) {
-	server := Shared(t)
+	server := ownServer(t)
 	c := newClients(t, server.Config())
 	c.define()
 	c.create("listed", varied(0, 4))
@@ -365,7 +365,7 @@ func (c *clients) sideBySide(namespace string, theirs, ours resourceFactory, but
 // asked for more and started again, ends equal to the server; after Shutdown
 // nothing of it is left: no goroutine, no connection.
 func TestDozensOfInformers(t *testing.T) {
-	server := Shared(t)
+	server := ownServer(t)
 	c := newClients(t, server.Config())
 	c.define() // and with that c has its connection
 	config := server.Config()
@@ -450,7 +450,7 @@ func (c *countedConn) Close() error {
 // informers are started, and only then controllers run; some ask for more when
 // they run, and start the factory again.
 func TestControllerManagersWay(t *testing.T) {
-	server := Shared(t)
+	server := ownServer(t)
 	c := newClients(t, server.Config())
 	factory := informers.NewSharedInformerFactory(c.typed, 0)
 	ctx, cancel := context.WithCancel(limited(t))
@@ -492,4 +492,23 @@ func TestControllerManagersWay(t *testing.T) {
 	}
 	cancel()
 	factory.Shutdown()
+}
+
+// ownServer starts a server for one test: what the test defines and fills would show
+// in others that look at everything.
+func ownServer(t *testing.T) *Server {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a real kube-apiserver: left out by -short")
+	}
+	s, err := Start(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
 }

@@ -12,7 +12,7 @@ help: ## list the targets
 
 test: check servers unit real modules ## all the set-up there is, then every test, real servers included
 
-short: ## the tests that need no real server, without the race detector (under a minute)
+short: ## the tests that need no real server, without the race detector
 	go test -short ./...
 
 check: ## formatting and vet, in every module
@@ -24,8 +24,9 @@ check: ## formatting and vet, in every module
 servers: ## build etcd, kube-apiserver and kubectl once, into the user's cache folder
 	$(SERVERS)
 
-# Random stories play events and their end at one instant of synctest's time; the
-# race detector's schedule makes which of them a watch sees first a matter of chance.
+# Under the race detector these differ from client-go now and then, where a story ends
+# a watch at the instant of its last events: which of the two is seen first is taken to
+# be chance on both sides. That is read off the traces, not proved.
 RACY := TestRandomStoriesAreAsClientGos
 
 unit: ## the tests of the library, the embedded server and the program

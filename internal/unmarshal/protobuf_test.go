@@ -1,0 +1,249 @@
+package unmarshal
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/kinform/kinform/internal/objects"
+)
+
+type encoder interface {
+	Message
+	Marshal() ([]byte, error)
+}
+
+// kinds yields the types that a server sends.
+func kinds(t testing.TB) []reflect.Type {
+	var types []reflect.Type
+	for gvk, typ := range scheme.Scheme.AllKnownTypes() {
+		_, ok := reflect.New(typ).Interface().(encoder)
+		if ok && gvk.Version != runtime.APIVersionInternal && !strings.HasSuffix(gvk.Kind, "Options") {
+			types = append(types, typ)
+		}
+	}
+	if len(types) < 200 {
+		t.Fatalf("the scheme has only %d types", len(types))
+	}
+	return types
+}
+
+// Every type of client-go's scheme, filled at random, decodes as by its own method.
+func TestEveryKindDecodesAsByItsOwnMethod(t *testing.T) {
+	const seed = 1
+	r := rand.New(rand.NewPCG(seed, 0))
+	planned := 0
+	for _, typ := range kinds(t) {
+		if planOf(typ) != nil {
+			planned++
+		}
+		for range 20 {
+			obj := reflect.New(typ)
+			fill(r, obj.Elem(), 0)
+			raw, err := obj.Interface().(encoder).Marshal()
+			if err != nil {
+				t.Fatalf("%s: %v", typ, err)
+			}
+			same(t, typ, raw)
+			for range 5 { // not what a server would send
+				same(t, typ, damage(r, raw))
+			}
+		}
+	}
+	t.Logf("%d kinds, %d of them by plan", len(kinds(t)), planned)
+	if planned < 200 {
+		t.Errorf("only %d kinds are decoded by plan", planned)
+	}
+}
+
+// same compares what Protobuf makes of raw with what the type's own method does.
+func same(t testing.TB, typ reflect.Type, raw []byte) {
+	t.Helper()
+	got, want := reflect.New(typ), reflect.New(typ)
+	errWant := want.Interface().(Message).Unmarshal(raw)
+	errGot := Protobuf(raw, got.Interface().(Message))
+	if (errGot == nil) != (errWant == nil) || errWant != nil && errGot.Error() != errWant.Error() {
+		t.Fatalf("%s from %x: %v, want %v", typ, raw, errGot, errWant)
+	}
+	if errWant == nil && !reflect.DeepEqual(got.Interface(), want.Interface()) {
+		t.Fatalf("%s from %x:\n got %+v\nwant %+v", typ, raw, got.Interface(), want.Interface())
+	}
+}
+
+func damage(r *rand.Rand, raw []byte) []byte {
+	b := append([]byte(nil), raw...)
+	if len(b) == 0 {
+		return b
+	}
+	i := r.IntN(len(b))
+	switch r.IntN(4) {
+	case 0:
+		return b[:i]
+	case 1:
+		b[i] = byte(r.Uint32())
+	case 2:
+		b = append(b[:i], b[r.IntN(len(b)):]...)
+	case 3:
+		b = append(b, raw...) // each field once more
+	}
+	return b
+}
+
+// fill gives a value random content.
+func fill(r *rand.Rand, v reflect.Value, depth int) {
+	switch x := v.Addr().Interface().(type) {
+	case *metav1.Time:
+		*x = metav1.NewTime(time.Unix(r.Int64N(1<<33), 0))
+		return
+	case *metav1.MicroTime:
+		*x = metav1.NewMicroTime(time.Unix(r.Int64N(1<<33), r.Int64N(1000)*1000))
+		return
+	case *resource.Quantity:
+		*x = resource.MustParse([]string{"1", "100m", "128Mi", "0", "1e3", "1.5Gi", "123456789012345678901234567890", "0.0000001"}[r.IntN(8)])
+		return
+	case *runtime.RawExtension:
+		x.Raw = []byte(`{"a":1}`)
+		return
+	case *metav1.TypeMeta:
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString([]string{"", "a", "Ready", "long" + strings.Repeat("x", 200), "not \xff utf-8", randomText(r)}[r.IntN(6)])
+	case reflect.Bool:
+		v.SetBool(r.IntN(2) == 0)
+	case reflect.Int32, reflect.Int64:
+		v.SetInt(int64(int32(r.Uint32())))
+	case reflect.Uint32, reflect.Uint64:
+		v.SetUint(uint64(r.Uint32()))
+	case reflect.Float64:
+		v.SetFloat(r.Float64())
+	case reflect.Pointer:
+		if r.IntN(2) == 0 && depth < 12 {
+			v.Set(reflect.New(v.Type().Elem()))
+			fill(r, v.Elem(), depth+1)
+		}
+	case reflect.Slice:
+		n := r.IntN(4)
+		if depth > 8 {
+			n = r.IntN(2)
+		}
+		if n == 0 || depth > 12 {
+			return
+		}
+		v.Set(reflect.MakeSlice(v.Type(), n, n))
+		for i := range n {
+			fill(r, v.Index(i), depth+1)
+		}
+	case reflect.Uint8:
+		v.SetUint(uint64(r.IntN(256)))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		for range r.IntN(4) {
+			key, elem := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+			fill(r, key, depth+1)
+			fill(r, elem, depth+1)
+			v.SetMapIndex(key, elem)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() && v.Field(i).Kind() != reflect.Interface {
+				fill(r, v.Field(i), depth+1)
+			}
+		}
+	}
+}
+
+func randomText(r *rand.Rand) string {
+	b := make([]byte, r.IntN(40))
+	for i := range b {
+		b[i] = byte('a' + r.IntN(26))
+	}
+	return string(b)
+}
+
+// Strings that are the same are one; quantities with a pointer are not shared.
+func TestNothingThatCanChangeIsShared(t *testing.T) {
+	big := resource.MustParse("123456789012345678901234567890")
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Overhead: corev1.ResourceList{"a": big}}}
+	raw, err := pod.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var one, two corev1.Pod
+	for _, p := range []*corev1.Pod{&one, &two} {
+		if err := Protobuf(raw, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q := one.Spec.Overhead["a"]
+	q.AsDec().SetUnscaled(1)
+	if other := two.Spec.Overhead["a"]; other.Cmp(big) != 0 {
+		t.Errorf("a change of one object's quantity shows in another's: %s", other.String())
+	}
+}
+
+func FuzzProtobuf(f *testing.F) {
+	types := []reflect.Type{}
+	seen := map[reflect.Type]bool{}
+	for _, typ := range kinds(f) {
+		if !seen[typ] {
+			seen[typ] = true
+			types = append(types, typ)
+		}
+	}
+	for pod := range objects.New(objects.Options{Seed: 1}).Pods(3) {
+		raw, err := pod.Marshal()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw)
+	}
+	pod := reflect.TypeFor[corev1.Pod]()
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		same(t, pod, raw)
+		if len(raw) > 0 {
+			same(t, types[int(raw[0])%len(types)], raw[1:])
+		}
+	})
+}
+
+func BenchmarkPod(b *testing.B) {
+	pods := slices.Collect(objects.New(objects.Options{Seed: 1}).Pods(4000))
+	slices.SortFunc(pods, func(x, y *corev1.Pod) int { // as a server lists them
+		return strings.Compare(x.Namespace+"/"+x.Name, y.Namespace+"/"+y.Name)
+	})
+	var raws [][]byte
+	for _, pod := range pods {
+		raw, err := pod.Marshal()
+		if err != nil {
+			b.Fatal(err)
+		}
+		raws = append(raws, raw)
+	}
+	for _, way := range []struct {
+		name   string
+		decode func([]byte, *corev1.Pod) error
+	}{
+		{"generated", func(raw []byte, p *corev1.Pod) error { return p.Unmarshal(raw) }},
+		{"plan", func(raw []byte, p *corev1.Pod) error { return Protobuf(raw, p) }},
+	} {
+		b.Run(way.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if err := way.decode(raws[i%len(raws)], &corev1.Pod{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/wire"
 )
 
 // Index finds objects by values that a function took from them.
@@ -38,6 +39,37 @@ func TryAddIndex[T any](inf *Informer[T], name string, values func(T) []string) 
 			return nil, err
 		}
 		return values(obj), nil
+	}})
+	if err != nil {
+		return Index[T]{}, fmt.Errorf("kinform: %s: %w", inf.core.query, err)
+	}
+	return Index[T]{inf: inf, name: name}, nil
+}
+
+// AddFieldIndex adds an index over a field that is named by its path, as kubectl's
+// JSONPath writes it: "spec.nodeName", "metadata.ownerReferences.uid",
+// "metadata.labels['app.kubernetes.io/name']". An object is found under each text,
+// number or boolean that it has there. Unlike the functions of AddIndex, a path
+// needs no decoded objects: the values are read from the bytes.
+//
+// Possible errors: ErrIndexExists, and what is wrong with the path: for types of
+// k8s.io/api it is checked.
+func AddFieldIndex[T any](inf *Informer[T], name, path string) (Index[T], error) {
+	t, err := structOf[T]()
+	if err != nil {
+		return Index[T]{}, err
+	}
+	if t == unstructuredType {
+		t = inf.core.views.nativeType() // nil where the bytes explain themselves
+	}
+	p, err := wire.ParsePath(path, t)
+	if err != nil {
+		return Index[T]{}, fmt.Errorf("kinform: %s: index %q: %w", inf.core.query, name, err)
+	}
+	var raw []byte // index functions are called one at a time
+	err = inf.core.AddIndex(engine.Indexer{Name: name, Values: func(r *engine.Record) ([]string, error) {
+		raw = r.AppendBytes(raw[:0])
+		return p.Values(nil, r.Format(), raw)
 	}})
 	if err != nil {
 		return Index[T]{}, fmt.Errorf("kinform: %s: %w", inf.core.query, err)

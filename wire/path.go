@@ -1,0 +1,313 @@
+package wire
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// Path leads to fields of an object whose values are read from its bytes, without
+// decoding the rest. It is written as in kubectl's JSONPath, without the braces:
+//
+//	spec.nodeName
+//	metadata.ownerReferences.uid                    each element of a list
+//	metadata.labels['app.kubernetes.io/name']       a key of a map
+type Path struct {
+	text  string
+	steps []step
+}
+
+// step is one step of a path. In protobuf, fields that are inlined in JSON have a
+// message of their own: a step with a number and no name.
+type step struct {
+	name   string
+	number int32
+	entry  bool // name is the key of a map
+	leaf   leaf // how a value is written in protobuf, at the last step
+}
+
+type leaf uint8
+
+const (
+	leafText leaf = iota + 1
+	leafBool
+	leafInt
+	leafUint
+)
+
+// String returns the path as it was written.
+func (p Path) String() string { return p.text }
+
+// ParsePath reads a path. With the type of the objects it is checked and can be
+// used on protobuf; for objects of no type, t is nil, and it can be used on JSON.
+func ParsePath(text string, t reflect.Type) (Path, error) {
+	names, err := splitPath(text)
+	if err != nil {
+		return Path{}, fmt.Errorf("path %q: %w", text, err)
+	}
+	p := Path{text: text}
+	if t == nil {
+		for _, name := range names {
+			p.steps = append(p.steps, step{name: name})
+		}
+		return p, nil
+	}
+	for i, name := range names {
+		steps, next, err := stepInto(t, name)
+		if err != nil {
+			return Path{}, fmt.Errorf("path %q: %w", text, err)
+		}
+		p.steps = append(p.steps, steps...)
+		if t = next; i < len(names)-1 {
+			continue
+		}
+		last := &p.steps[len(p.steps)-1]
+		if last.leaf = leafOf(t); last.leaf == 0 {
+			return Path{}, fmt.Errorf("path %q ends at a %s: it has to end at a text, a number or a boolean", text, t)
+		}
+	}
+	return p, nil
+}
+
+// splitPath returns the names of a path.
+func splitPath(text string) (names []string, err error) {
+	rest := strings.TrimPrefix(text, ".")
+	for rest != "" {
+		var name string
+		if quoted, ok := strings.CutPrefix(rest, "['"); ok {
+			if name, rest, ok = strings.Cut(quoted, "']"); !ok {
+				return nil, fmt.Errorf("%q has no end", "['"+quoted)
+			}
+		} else {
+			n := strings.IndexAny(rest, ".[")
+			if n < 0 {
+				n = len(rest)
+			}
+			name, rest = rest[:n], rest[n:]
+		}
+		if name == "" {
+			return nil, fmt.Errorf("a name is missing before %q", rest)
+		}
+		names = append(names, name)
+		if after, ok := strings.CutPrefix(rest, "."); ok {
+			if rest = after; rest == "" {
+				return nil, fmt.Errorf("it ends with a dot")
+			}
+		} else if rest != "" && rest[0] != '[' {
+			return nil, fmt.Errorf("a dot is missing before %q", rest)
+		}
+	}
+	if names == nil {
+		return nil, fmt.Errorf("it is empty")
+	}
+	return names, nil
+}
+
+// stepInto returns the steps from a type to what it has under a name, and the type
+// of that. Lists and pointers are passed through.
+func stepInto(t reflect.Type, name string) ([]step, reflect.Type, error) {
+	t = element(t)
+	switch {
+	case t.Kind() == reflect.Map && t.Key().Kind() == reflect.String:
+		return []step{{name: name, entry: true}}, t.Elem(), nil
+	case t.Kind() != reflect.Struct:
+		return nil, nil, fmt.Errorf("a %s has no fields, so no %q", t, name)
+	}
+	for sf := range t.Fields() {
+		number := numberOf(sf)
+		jsonName, options, _ := strings.Cut(sf.Tag.Get("json"), ",")
+		switch {
+		case jsonName == name:
+			return []step{{name: name, number: number}}, sf.Type, nil
+		case sf.Anonymous && jsonName == "" && (options == "inline" || sf.Tag.Get("json") == ""):
+			steps, next, err := stepInto(sf.Type, name)
+			if err != nil {
+				continue
+			}
+			if number != 0 {
+				steps = append([]step{{number: number}}, steps...)
+			}
+			return steps, next, nil
+		}
+	}
+	return nil, nil, fmt.Errorf("%s has no field %q", t, name)
+}
+
+// element returns what a pointer points to and what a list lists.
+func element(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	return t
+}
+
+// numberOf returns a field's number in protobuf, 0 if it has none.
+func numberOf(sf reflect.StructField) int32 {
+	parts := strings.Split(sf.Tag.Get("protobuf"), ",")
+	if len(parts) < 2 {
+		return 0
+	}
+	n, err := strconv.ParseInt(parts[1], 10, 32)
+	if err != nil {
+		return 0
+	}
+	return int32(n)
+}
+
+func leafOf(t reflect.Type) leaf {
+	_, ownMessage := reflect.New(t).Interface().(interface{ Unmarshal([]byte) error })
+	if ownMessage || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 {
+		return 0 // in protobuf it is something else than in JSON
+	}
+	switch element(t).Kind() {
+	case reflect.String:
+		return leafText
+	case reflect.Bool:
+		return leafBool
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return leafInt
+	case reflect.Uint32, reflect.Uint64:
+		return leafUint
+	}
+	return 0
+}
+
+// Values appends the values that an object has at the path. An empty text is no
+// value. What JSON has at the path and is neither text, number nor boolean is none
+// either.
+func (p Path) Values(dst []string, f Format, raw []byte) ([]string, error) {
+	switch f {
+	case JSON:
+		return p.valuesJSON(dst, raw)
+	case Protobuf:
+		dst, ok := protoValues(dst, raw, p.steps)
+		if !ok {
+			return dst, protoError(0, "malformed or cut field on the way to "+p.text)
+		}
+		return dst, nil
+	default:
+		return dst, unknownFormat(f)
+	}
+}
+
+// protoValues goes on with the first of the steps in a message.
+func protoValues(dst []string, msg []byte, steps []step) ([]string, bool) {
+	st := &steps[0]
+	if st.entry {
+		return protoEntry(dst, msg, steps)
+	}
+	for i := 0; i < len(msg); {
+		f, next := readField(msg, i)
+		if next < 0 {
+			return dst, false
+		}
+		i = next
+		if f.num != st.number {
+			continue
+		}
+		ok := true
+		switch {
+		case len(steps) == 1:
+			dst = protoLeaf(dst, st.leaf, &f, msg, next)
+		case f.wire == wireBytes:
+			dst, ok = protoValues(dst, f.bytes(msg, next), steps[1:])
+		}
+		if !ok {
+			return dst, false
+		}
+	}
+	return dst, true
+}
+
+// protoEntry goes on in an entry of a map, if it has the right key.
+func protoEntry(dst []string, msg []byte, steps []step) ([]string, bool) {
+	var key []byte
+	for i := 0; i < len(msg); {
+		f, next := readField(msg, i)
+		if next < 0 {
+			return dst, false
+		}
+		i = next
+		switch {
+		case f.num == 1 && f.wire == wireBytes:
+			key = f.bytes(msg, next)
+		case f.num != 2 || string(key) != steps[0].name:
+		case len(steps) == 1:
+			dst = protoLeaf(dst, steps[0].leaf, &f, msg, next)
+		case f.wire == wireBytes:
+			var ok bool
+			if dst, ok = protoValues(dst, f.bytes(msg, next), steps[1:]); !ok {
+				return dst, false
+			}
+		}
+	}
+	return dst, true
+}
+
+func protoLeaf(dst []string, kind leaf, f *field, msg []byte, end int) []string {
+	switch {
+	case kind == leafText && f.wire == wireBytes:
+		if text := f.bytes(msg, end); len(text) > 0 {
+			dst = append(dst, string(text))
+		}
+	case f.wire != wireVarint:
+	case kind == leafBool:
+		dst = append(dst, strconv.FormatBool(f.n != 0))
+	case kind == leafInt:
+		dst = append(dst, strconv.FormatInt(int64(f.n), 10))
+	case kind == leafUint:
+		dst = append(dst, strconv.FormatUint(f.n, 10))
+	}
+	return dst
+}
+
+func (p Path) valuesJSON(dst []string, raw []byte) ([]string, error) {
+	s := scanner{data: raw}
+	s.space()
+	dst = p.jsonValues(dst, &s, p.steps, 0)
+	return dst, s.err(0)
+}
+
+// jsonValues goes on with the value at s.i, and passes it.
+func (p Path) jsonValues(dst []string, s *scanner, steps []step, depth int) []string {
+	for len(steps) > 0 && steps[0].name == "" {
+		steps = steps[1:] // inlined
+	}
+	switch c := s.space(); {
+	case c == '[' && depth < maxDepth:
+		s.open('[')
+		for ok := s.element(true); ok; ok = s.element(false) {
+			dst = p.jsonValues(dst, s, steps, depth+1)
+		}
+	case c == '{' && len(steps) > 0:
+		s.open('{')
+		for key, ok := s.member(true); ok; key, ok = s.member(false) {
+			if string(key) == steps[0].name {
+				dst = p.jsonValues(dst, s, steps[1:], depth+1)
+			} else {
+				s.pass()
+			}
+		}
+	case len(steps) > 0 || c == '{':
+		s.skip(depth)
+	default:
+		dst = jsonLeaf(dst, s, depth)
+	}
+	return dst
+}
+
+func jsonLeaf(dst []string, s *scanner, depth int) []string {
+	if s.space() == '"' {
+		if text, ok := s.text(); ok && len(text) > 0 {
+			dst = append(dst, string(text))
+		}
+		return dst
+	}
+	start := s.i
+	s.skip(depth)
+	if s.msg == "" && string(s.data[start:s.i]) != "null" {
+		dst = append(dst, string(s.data[start:s.i]))
+	}
+	return dst
+}

@@ -187,6 +187,7 @@ func (w *workload) writeStatuses(ctx context.Context, c *Cluster) (bool, error) 
 		body := encode(map[string]any{"status": map[string]any{
 			"replicas": present, "fullyLabeledReplicas": present, "readyReplicas": ready, "availableReplicas": ready,
 		}})
+		s.written = ""
 		_, err := c.client.AppsV1().ReplicaSets(w.namespace).Patch(ctx, s.name, types.MergePatchType, body, metav1.PatchOptions{}, "status")
 		if err := c.wrote("ReplicaSet", "patch", err); err != nil {
 			return false, failure("patch the status of", "ReplicaSet", objectName{w.namespace, s.name}, err)
@@ -200,6 +201,7 @@ func (w *workload) writeStatuses(ctx context.Context, c *Cluster) (bool, error) 
 	if w.written == text {
 		return false, nil
 	}
+	w.written = ""
 	if err := w.patchStatus(ctx, c, w.deploymentStatus(c.now(), present, ready, updated)); err != nil {
 		return false, err
 	}

@@ -33,7 +33,8 @@ type workload struct {
 	revision int
 	// stale: the object on the server says something new. gone: it is deleted,
 	// and what belongs to it has to go. reborn: another one has taken the name.
-	stale, gone, reborn bool
+	// unsure: it may have sets and pods that the model does not know of.
+	stale, gone, reborn, unsure bool
 	// foreign: somebody else has made it. It is looked after, but no story
 	// happens to it.
 	foreign bool
@@ -45,7 +46,7 @@ type workload struct {
 	pods []*pod
 	// settled is the hash that all pods of a StatefulSet had last.
 	settled string
-	// written is the status on the server.
+	// written is the status on the server, empty while it is not known.
 	written string
 	queued  bool
 }
@@ -60,7 +61,7 @@ type replicaSet struct {
 	hash     string
 	replicas int
 	revision int
-	written  string // the status on the server
+	written  string // the status on the server, empty while it is not known
 }
 
 // pod is a pod of a workload, or one without an owner (workload nil).

@@ -82,15 +82,22 @@ func (p *pod) advance(ctx context.Context, c *Cluster) error {
 		return p.enter(ctx, c, running, corev1.EventTypeNormal, "Started", "Started container {name} of image {image}")
 	case crashed:
 		p.restarts++
-		return p.enter(ctx, c, running, "", "", "")
+		err := p.enter(ctx, c, running, "", "", "")
+		if err != nil {
+			p.restarts--
+		}
+		return err
 	case running:
 		return p.enter(ctx, c, podReady, "", "", "")
 	case podReady:
 		if p.crashes == 0 {
 			return nil
 		}
-		p.crashes--
-		return p.enter(ctx, c, crashed, corev1.EventTypeWarning, "BackOff", "Back-off restarting failed container {name}")
+		err := p.enter(ctx, c, crashed, corev1.EventTypeWarning, "BackOff", "Back-off restarting failed container {name}")
+		if err == nil {
+			p.crashes--
+		}
+		return err
 	case terminating:
 		return p.finish(ctx, c)
 	}
@@ -163,11 +170,14 @@ func (p *pod) schedule(ctx context.Context, c *Cluster) error {
 	return nil
 }
 
-// createPod makes a pod of the workload's present template.
+// createPod makes a pod of the workload's present template. When it fails, the pod
+// may be there all the same, under a name that is not chosen again, if it was only
+// the answer that was lost: the workload looks before it makes another.
 func (w *workload) createPod(ctx context.Context, c *Cluster, name string, ordinal int) error {
 	obj := w.newPod(name, ordinal)
 	made, err := c.client.CoreV1().Pods(w.namespace).Create(ctx, obj, metav1.CreateOptions{})
 	if err := c.wrote("Pod", "create", err); err != nil {
+		w.unsure = true
 		return failure("create", "Pod", objectName{w.namespace, name}, err)
 	}
 	p := &pod{

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -142,12 +143,62 @@ func TestRunLivesThroughFailures(t *testing.T) {
 	remove()
 	server.Restart()
 	h = record(t, client, "")
-	// Only that it goes on: the cluster has been seen with a pod too many here, most
-	// likely one whose creation was answered into a connection that was cut.
 	next("changes after a restart")
 	stop()
 	if err := c.settle(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	look(t, client).check(t)
+}
+
+// losing passes every request on, and loses the answer to every third write.
+type losing struct {
+	next http.RoundTripper
+	off  bool
+	n    int
+}
+
+func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := l.next.RoundTrip(r)
+	if err != nil || l.off || r.Method == http.MethodGet {
+		return answer, err
+	}
+	if l.n++; l.n%3 != 0 {
+		return answer, nil
+	}
+	answer.Body.Close()
+	return nil, io.ErrUnexpectedEOF
+}
+
+// A write is done and nobody hears of it. Nothing follows the server here, so
+// that the simulator has to look for itself.
+func TestLostAnswersAreNotTakenForFailures(t *testing.T) {
+	for seed := range int64(3) {
+		server, _, client := start(t, Options{})
+		config, way := server.Config(), &losing{off: true}
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { way.next = next; return way })
+		c, err := New(config, Options{Objects: 200, Seed: seed, Load: server.Load})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Populate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		lost := 0
+		way.off = false
+		for range 1_000 {
+			if err := c.step(t.Context()); err != nil {
+				lost++
+			}
+		}
+		way.off = true
+		if lost < 100 {
+			t.Errorf("only %d answers were lost", lost)
+		}
+		if err := c.settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		look(t, client).check(t)
 	}
 }
 

@@ -27,6 +27,7 @@ func (w *workload) statefulSetAct(ctx context.Context, c *Cluster) (bool, error)
 		return false, nil
 	}
 	current, _ := w.count(w.settled)
+	w.written = ""
 	err := w.patchStatus(ctx, c, map[string]any{
 		"observedGeneration": w.generation, "replicas": present, "readyReplicas": ready, "availableReplicas": ready,
 		"currentReplicas": current, "updatedReplicas": updated,

@@ -25,7 +25,7 @@ func (a *act) do(ctx context.Context, _ *Cluster) (bool, error) {
 func (c *Cluster) anyStory() task {
 	size := len(c.pods) + 3*len(c.workloads)
 	if len(c.workloads) == 0 || size < c.opts.Objects/2 {
-		return &act{begin: c.newApp}
+		return c.newApp()
 	}
 	w := c.workloads[c.rand.IntN(len(c.workloads))]
 	if w.gone || w.foreign || w.uid == "" {
@@ -50,7 +50,7 @@ func (c *Cluster) anyStory() task {
 	case n < 94 && len(c.settings) > 0:
 		return &act{begin: c.changeSettings}
 	case n < 97 || size < c.opts.Objects:
-		return &act{begin: c.newApp}
+		return c.newApp()
 	default:
 		return &act{begin: func(ctx context.Context) error { return w.remove(ctx, c) }}
 	}
@@ -107,20 +107,29 @@ func (w *workload) remove(ctx context.Context, c *Cluster) error {
 }
 
 // newApp makes a workload whose pods follow.
-func (c *Cluster) newApp(ctx context.Context) error {
+func (c *Cluster) newApp() task {
 	app := c.catalog.app(c.nextApp)
 	c.nextApp++
-	_, err := c.create(ctx, app.begin())
-	if err != nil {
+	tried := false
+	return &act{begin: func(ctx context.Context) error {
+		_, err := c.create(ctx, app.begin())
+		if apierrors.IsAlreadyExists(err) && tried { // the answer to an earlier attempt was lost
+			err = nil
+		}
+		tried = true
 		if apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) { // the name is taken, or the namespace gone
 			return nil
 		}
-		return err
-	}
-	if w := app.workload; c.byName[w.key()] == nil {
-		c.adopt(w.kind, w.namespace, w.name, false)
-	}
-	return nil
+		if err != nil {
+			return err
+		}
+		if w := c.byName[app.workload.key()]; w != nil {
+			w.foreign = false // it was seen before it was known to be ours
+			return nil
+		}
+		c.adopt(app.workload.kind, app.workload.namespace, app.workload.name, false)
+		return nil
+	}}
 }
 
 // changeSettings changes a line of a ConfigMap.

@@ -18,7 +18,7 @@ func (w *workload) do(ctx context.Context, c *Cluster) (bool, error) {
 	if w.gone {
 		return w.cleanUp(ctx, c)
 	}
-	if w.stale || w.template == nil {
+	if w.stale || w.unsure || w.template == nil {
 		if err := w.read(ctx, c); err != nil {
 			return false, err
 		}
@@ -33,7 +33,7 @@ func (w *workload) do(ctx context.Context, c *Cluster) (bool, error) {
 	more, err := act(ctx, c)
 	if apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
 		// There is less, or more, than the model knows of: read it all again.
-		w.stale, w.sets, w.uid = true, nil, ""
+		w.stale, w.unsure = true, true
 		return true, nil
 	}
 	if err == nil && !more && w.quiet() {
@@ -76,7 +76,7 @@ func (w *workload) read(ctx context.Context, c *Cluster) error {
 		w.gone, w.reborn = true, true
 		return nil
 	}
-	known := w.uid != ""
+	w.unsure = w.unsure || w.uid == "" // new to the model
 	w.uid, w.generation, w.stale = meta.UID, meta.Generation, false
 	w.template, w.hash = &template, fingerprint(&template)
 	w.replicas = 1
@@ -86,19 +86,21 @@ func (w *workload) read(ctx context.Context, c *Cluster) error {
 	if selector != nil {
 		w.selector = selector.MatchLabels
 	}
-	if known {
+	if !w.unsure {
 		return nil
 	}
-	return w.readBelongings(ctx, c)
+	err = w.readBelongings(ctx, c)
+	w.unsure = err != nil
+	return err
 }
 
-// readBelongings fills in the sets and pods of a workload that is new to the model.
+// readBelongings takes over the sets of the workload, and the pods that the model
+// does not know.
 func (w *workload) readBelongings(ctx context.Context, c *Cluster) error {
 	own := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(w.selector).String()}
 	if w.kind == deployment {
 		sets, err := c.client.AppsV1().ReplicaSets(w.namespace).List(ctx, own)
 		if err != nil {
-			w.uid = "" // to come here again
 			return failure("list the ReplicaSets of", w.kind, w.objectName, err)
 		}
 		w.sets = nil
@@ -119,7 +121,6 @@ func (w *workload) readBelongings(ctx context.Context, c *Cluster) error {
 	}
 	pods, err := c.client.CoreV1().Pods(w.namespace).List(ctx, own)
 	if err != nil {
-		w.uid = ""
 		return failure("list the Pods of", w.kind, w.objectName, err)
 	}
 	for i := range pods.Items {

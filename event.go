@@ -173,20 +173,24 @@ func (s *Subscription) Synced() <-chan struct{} { return s.sub.Synced() }
 // WaitSynced waits until the handler has returned from every object of the
 // initial list. The error says what keeps it.
 func (s *Subscription) WaitSynced(ctx context.Context) error {
+	var why error
 	select {
 	case <-s.sub.Synced():
 		return nil
+	case <-s.core.Refused():
+		why = ErrRefused
 	case <-ctx.Done():
-	}
-	if err := s.core.WaitSynced(ctx); err != nil {
-		return err
+		why = context.Cause(ctx)
 	}
 	if s.HasSynced() {
 		return nil
 	}
+	if err := s.core.WaitSynced(ctx); err != nil {
+		return err
+	}
 	st := s.sub.Status()
 	return errors.Join(fmt.Errorf("%s: %s has not handled the initial list: %d events wait, %d are done",
-		s.core.query, st.Name, st.Waiting, st.Delivered), context.Cause(ctx))
+		s.core.query, st.Name, st.Waiting, st.Delivered), why)
 }
 
 // Stop ends the subscription and waits until the handler has returned. It may be

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/kube"
 )
 
@@ -18,6 +19,7 @@ import (
 // get views of one watch and one store.
 type Factory struct {
 	client   rest.Interface
+	server   engine.Server
 	defaults Options
 
 	mu      sync.Mutex
@@ -75,13 +77,13 @@ func (f *Factory) coreFor(t reflect.Type, o Options) (*core, error) {
 	}
 	namespaces := slices.Sorted(slices.Values(o.Namespaces))
 	selection := strings.Join(append(namespaces, resource.String(), o.LabelSelector, o.FieldSelector,
-		fmt.Sprint(o.DropManagedFields)), "\n")
+		fmt.Sprint(o.DropManagedFields, o.Policy)), "\n")
 	for _, s := range f.cores {
 		if s.selection == selection && s.canShow(t) {
 			return s.core, nil
 		}
 	}
-	c, err := newCore(f.client, t, o)
+	c, err := newCore(f.client, t, o, &f.server)
 	if err != nil {
 		return nil, err
 	}
@@ -108,13 +110,14 @@ func (f *Factory) Start(ctx context.Context) error {
 			continue
 		}
 		s.started = true
-		f.running.Go(func() { _ = s.Run(f.ctx) }) // it was not running
+		f.running.Go(func() { _ = s.Run(f.ctx) }) // if it is refused, Status and WaitSynced tell
 	}
 	return nil
 }
 
 // WaitSynced waits for every informer that was started. Those that have not
-// synced when ctx ends are in the error, each with its cause.
+// synced when ctx ends are in the error, each with its cause. It returns at once
+// when one has ended because the server refused it.
 func (f *Factory) WaitSynced(ctx context.Context) error {
 	f.mu.Lock()
 	var started []*core
@@ -124,12 +127,25 @@ func (f *Factory) WaitSynced(ctx context.Context) error {
 		}
 	}
 	f.mu.Unlock()
-	var all []error
-	for _, c := range started {
-		all = append(all, c.WaitSynced(ctx))
+	errs := make([]error, len(started))
+	others, refused := context.WithCancelCause(ctx)
+	defer refused(nil)
+	var wg sync.WaitGroup
+	for i, c := range started {
+		wg.Go(func() {
+			errs[i] = c.WaitSynced(others)
+			if errors.Is(errs[i], ErrRefused) {
+				refused(errOther)
+			}
+		})
 	}
-	return errors.Join(all...)
+	wg.Wait()
+	errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, errOther) })
+	return errors.Join(errs...)
 }
+
+// errOther ends the wait for an informer because another one was refused.
+var errOther = errors.New("another informer was refused")
 
 // Status tells how each informer is doing.
 func (f *Factory) Status() []Status {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/decode"
 	"github.com/kinform/kinform/kube"
 )
 
@@ -34,7 +35,7 @@ func New[T any](cfg *rest.Config, o Options) (*Informer[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := newCore(client, t, o)
+	c, err := newCore(client, t, o, new(engine.Server))
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,9 @@ type core struct {
 	views views
 }
 
-func newCore(client rest.Interface, t reflect.Type, o Options) (*core, error) {
+// newCore makes a core. What is found out of the server is shared with others of
+// the same server.
+func newCore(client rest.Interface, t reflect.Type, o Options, server *engine.Server) (*core, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("kinform: %w", err)
 	}
@@ -83,11 +86,13 @@ func newCore(client rest.Interface, t reflect.Type, o Options) (*core, error) {
 		LabelSelector: o.LabelSelector,
 		FieldSelector: o.FieldSelector,
 		MetadataOnly:  t == metadataType,
-		Protobuf:      !o.JSON && speaksProtobuf(t),
+		Protobuf:      !o.JSON && decode.SpeaksProtobuf(t),
 		Limits:        o.limits(),
 	}}
 	c.views.kind = c.kind(t)
-	c.Informer = engine.NewInformer(engine.Options{Residency: o.Residency, Log: o.log()}, o.reflector(), c.sources(client, o.Namespaces))
+	ro := o.reflector()
+	ro.Server = server
+	c.Informer = engine.NewInformer(engine.Options{Residency: o.Residency, Log: o.log()}, ro, c.sources(client, o.Namespaces))
 	return c, nil
 }
 
@@ -126,13 +131,13 @@ func (c *core) canShow(t reflect.Type) bool {
 	case !c.query.Protobuf || t == unstructuredType:
 		return true
 	}
-	return speaksProtobuf(t)
+	return decode.SpeaksProtobuf(t)
 }
 
 // Run lists, watches and calls the handlers until ctx ends. It returns when all
 // its goroutines have. It can be run again, and goes on where it was.
 //
-// Possible errors: ErrRunning.
+// Possible errors: ErrRunning; *RefusedError with the policy FailFast.
 func (inf *Informer[T]) Run(ctx context.Context) error { return inf.core.Run(ctx) }
 
 // HasSynced tells whether the first list is in the store.
@@ -141,9 +146,9 @@ func (inf *Informer[T]) HasSynced() bool { return inf.core.HasSynced() }
 // Synced is closed when the first list is in the store.
 func (inf *Informer[T]) Synced() <-chan struct{} { return inf.core.Synced() }
 
-// WaitSynced waits until the first list is in the store. When ctx ends before,
-// the error is a *SyncError, which says what keeps it: forbidden, no such
-// resource, refused, …
+// WaitSynced waits until the first list is in the store. When ctx ends before, or
+// the server refuses and the policy is FailFast, the error is a *SyncError, which
+// says what keeps it: forbidden, no such resource, refused, …
 func (inf *Informer[T]) WaitSynced(ctx context.Context) error { return inf.core.WaitSynced(ctx) }
 
 // decode returns a record's object. The view makes objects of type T and nothing

@@ -70,6 +70,11 @@ type Options struct {
 	// for servers without bookmarks.
 	Silence time.Duration
 
+	// Policy says what it means that the server refuses: KeepTrying, FailFast or
+	// Optional. Default: KeepTrying, which shows the cause in Status and in
+	// WaitSynced's error, and goes on when the rights or the resource are there.
+	Policy Policy
+
 	// Backoff is how long to wait after failures. Default: 0.8 s, doubled each
 	// time, at most 30 s.
 	Backoff Backoff
@@ -110,6 +115,9 @@ func (o *Options) check() error {
 	if o.PageSize < 0 {
 		return fmt.Errorf("Options.PageSize is %d: it cannot be negative", o.PageSize)
 	}
+	if o.Policy > Optional {
+		return fmt.Errorf("Options.Policy is %d: it is one of KeepTrying, FailFast and Optional", o.Policy)
+	}
 	return nil
 }
 
@@ -128,6 +136,7 @@ func (o *Options) reflector() engine.ReflectorOptions {
 		WatchList:           o.WatchList,
 		Silence:             o.Silence,
 		DropManagedFields:   o.DropManagedFields,
+		Policy:              o.Policy,
 		Backoff:             o.Backoff,
 		OnFailure:           o.OnFailure,
 	}

@@ -18,6 +18,7 @@ const (
 	Watching = engine.Watching // in touch with the server
 	Waiting  = engine.Waiting  // something failed; it will be tried again
 	Stopped  = engine.Stopped  // Run has returned
+	Absent   = engine.Absent   // an optional resource is not served, and counts as empty
 )
 
 // SourceStatus tells how one list and watch is doing: an informer has one, or

@@ -16,17 +16,22 @@ type Backoff struct {
 	Most  time.Duration
 }
 
+// WithDefaults returns the backoff as it is used.
+func (b Backoff) WithDefaults() Backoff {
+	if b.First <= 0 {
+		b.First = 800 * time.Millisecond
+	}
+	if b.Most <= 0 {
+		b.Most = 30 * time.Second
+	}
+	return b
+}
+
 func (b Backoff) delay(failures int, err error) time.Duration {
-	first, most := b.First, b.Most
-	if first <= 0 {
-		first = 800 * time.Millisecond
-	}
-	if most <= 0 {
-		most = 30 * time.Second
-	}
-	d := most
+	b = b.WithDefaults()
+	d := b.Most
 	if failures < 16 {
-		d = min(first<<max(failures-1, 0), most)
+		d = min(b.First<<max(failures-1, 0), b.Most)
 	}
 	d += time.Duration(rand.Int64N(int64(d)/2 + 1))
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {

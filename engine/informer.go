@@ -14,6 +14,7 @@ type Informer struct {
 
 	mu      sync.Mutex
 	running bool
+	refused chan struct{} // closed when a run ended by a refusal, made anew by the next
 }
 
 // ErrRunning says that an informer runs already.
@@ -27,35 +28,80 @@ func NewInformer(o Options, ro ReflectorOptions, sources map[string]Source) *Inf
 		namespaces = append(namespaces, ns)
 	}
 	c, parts := NewCollection(o, namespaces...)
-	inf := &Informer{Collection: c}
+	inf := &Informer{Collection: c, refused: make(chan struct{})}
 	for i, ns := range namespaces {
 		inf.reflectors = append(inf.reflectors, NewReflector(sources[ns], c, parts[i], ro))
 	}
 	return inf
 }
 
-// Run keeps the collection up to date and calls the handlers until ctx ends. It
-// returns when every goroutine that it started has. It may be run again.
+// Run keeps the collection up to date and calls the handlers until ctx ends, and
+// then returns nil. It returns when every goroutine that it started has. It may be
+// run again.
+//
+// Possible errors: ErrRunning; *RefusedError with the policy FailFast.
 func (inf *Informer) Run(ctx context.Context) error {
-	inf.mu.Lock()
-	if inf.running {
-		inf.mu.Unlock()
+	if !inf.begin() {
 		return ErrRunning
 	}
-	inf.running = true
-	inf.mu.Unlock()
-	defer func() {
-		inf.mu.Lock()
-		inf.running = false
-		inf.mu.Unlock()
-	}()
-	var wg sync.WaitGroup
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		wg      sync.WaitGroup
+		once    sync.Once
+		refusal error
+	)
 	for _, r := range inf.reflectors {
-		wg.Go(func() { r.Run(ctx) })
+		wg.Go(func() {
+			if err := r.Run(ctx); err != nil {
+				once.Do(func() {
+					refusal = err
+					inf.refuse()
+					cancel() // without one part, the whole is wrong
+				})
+			}
+		})
 	}
 	inf.Serve(ctx)
 	wg.Wait()
-	return nil
+	inf.end()
+	return refusal
+}
+
+func (inf *Informer) begin() bool {
+	inf.mu.Lock()
+	defer inf.mu.Unlock()
+	if inf.running {
+		return false
+	}
+	inf.running = true
+	select {
+	case <-inf.refused:
+		inf.refused = make(chan struct{})
+	default:
+	}
+	return true
+}
+
+func (inf *Informer) end() {
+	inf.mu.Lock()
+	defer inf.mu.Unlock()
+	inf.running = false
+}
+
+// refuse lets those know who wait for what will not come.
+func (inf *Informer) refuse() {
+	inf.mu.Lock()
+	defer inf.mu.Unlock()
+	close(inf.refused)
+}
+
+// Refused is closed when the server has refused the informer and the policy had
+// that end Run.
+func (inf *Informer) Refused() <-chan struct{} {
+	inf.mu.Lock()
+	defer inf.mu.Unlock()
+	return inf.refused
 }
 
 // Status returns the status of each reflector: one, or one per namespace.
@@ -97,14 +143,18 @@ func (e *SyncError) Unwrap() []error {
 	return []error{e.Status.Cause, e.Err}
 }
 
-// WaitSynced waits until the first list is in the store. When ctx ends before,
-// it returns a *SyncError that names the cause; of several namespaces, that of one
-// that fails.
+// WaitSynced waits until the first list is in the store. When ctx ends before, or
+// the policy is FailFast and the server refuses, it returns a *SyncError that
+// names the cause; of several namespaces, that of one that fails.
 func (inf *Informer) WaitSynced(ctx context.Context) error {
+	var why error
 	select {
 	case <-inf.Synced():
 		return nil
+	case <-inf.Refused():
+		why = ErrRefused
 	case <-ctx.Done():
+		why = context.Cause(ctx)
 	}
 	if inf.HasSynced() {
 		return nil
@@ -112,7 +162,7 @@ func (inf *Informer) WaitSynced(ctx context.Context) error {
 	var failed *SyncError
 	for _, s := range inf.Status() {
 		if !s.Synced && (failed == nil || failed.Status.Cause == nil) {
-			failed = &SyncError{Status: s, Err: context.Cause(ctx)}
+			failed = &SyncError{Status: s, Err: why}
 		}
 	}
 	if failed == nil {

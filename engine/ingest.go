@@ -97,7 +97,28 @@ func (in *ingester) isHeld(version Version, raw []byte) bool {
 	if held == nil || version.IsZero() || held.Version() != version || held.uid != uidOf(in.meta.UID) {
 		return false
 	}
-	return !in.distrust || bytes.Equal(held.AppendBytes(nil), raw)
+	return !in.distrust || sameBytes(held.AppendBytes(nil), raw)
+}
+
+// sameBytes compares objects as servers write them. In JSON, the items of a list may
+// lack the kind and the API version that the events of a watch have.
+func sameBytes(a, b []byte) bool {
+	return bytes.Equal(a, b) || bytes.Equal(withoutKind(a), withoutKind(b))
+}
+
+// withoutKind cuts kind and API version off the beginning of an object in JSON.
+func withoutKind(raw []byte) []byte {
+	rest, ok := bytes.CutPrefix(raw, []byte(`{"kind":"`))
+	if !ok {
+		return bytes.TrimPrefix(raw, []byte("{"))
+	}
+	if _, rest, ok = bytes.Cut(rest, []byte(`","apiVersion":"`)); !ok {
+		return raw
+	}
+	if _, rest, ok = bytes.Cut(rest, []byte(`",`)); !ok {
+		return raw
+	}
+	return rest
 }
 
 // identify gives a record its key, uid and labels, shared with the state before

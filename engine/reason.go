@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
+	"strings"
 	"syscall"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,6 +36,12 @@ const (
 	Unknown      Reason = "unknown"
 )
 
+// Refusal tells whether a failure is an answer that more tries will hardly
+// change: who asks is not known, may not, or asks for what is not served.
+func (r Reason) Refusal() bool {
+	return r == Unauthorized || r == Forbidden || r == NoResource
+}
+
 // ErrStalled says that a server was silent for too long.
 var ErrStalled = errors.New("the server has been silent for too long")
 
@@ -44,6 +52,8 @@ func ReasonOf(err error) Reason {
 		dns    *net.DNSError
 		verify *tls.CertificateVerificationError
 		noCA   x509.UnknownAuthorityError
+		alert  tls.AlertError
+		record tls.RecordHeaderError
 		syntax *wire.SyntaxError
 		limit  *wire.LimitError
 		kind   *wire.KindError
@@ -65,7 +75,8 @@ func ReasonOf(err error) Reason {
 		return Throttled
 	case isExpired(err):
 		return Expired
-	case errors.As(err, &verify), errors.As(err, &noCA):
+	case errors.As(err, &verify), errors.As(err, &noCA), errors.As(err, &alert), errors.As(err, &record),
+		errors.Is(err, http.ErrSchemeMismatch):
 		return TLS
 	case errors.As(err, &status):
 		return ServerError
@@ -75,11 +86,25 @@ func ReasonOf(err error) Reason {
 	case errors.Is(err, syscall.ECONNREFUSED), errors.As(err, &dns),
 		errors.As(err, &dial) && dial.Op == "dial":
 		return Refused
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF),
-		errors.Is(err, syscall.ECONNRESET), errors.As(err, &dial):
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, errAtOnce),
+		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed),
+		errors.As(err, &dial), isHTTP2Cut(err):
 		return Cut
 	}
 	return Unknown
+}
+
+// isHTTP2Cut: the server or the way there ended a connection, or one stream on it.
+// Which HTTP/2 client is at work, and so the errors' types, is not known here; the
+// texts are the same in all.
+func isHTTP2Cut(err error) bool {
+	root := err
+	for next := err; next != nil; next = errors.Unwrap(next) {
+		root = next
+	}
+	text := root.Error()
+	return strings.HasPrefix(text, "http2: ") || strings.HasPrefix(text, "stream error: ") ||
+		strings.HasPrefix(text, "connection error: ")
 }
 
 // isExpired: the server has forgotten the version that was asked for.

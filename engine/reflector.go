@@ -34,6 +34,12 @@ type ReflectorOptions struct {
 	// Transform changes or replaces each object of a source of objects before it
 	// is stored. What came as bytes is transformed by the view that reads it.
 	Transform func(any) (any, error)
+	// Server is what reflectors of one server tell each other of it. Default: they
+	// find it out for themselves.
+	Server *Server
+	// Policy says what a refusal means: who asks is not known, may not, or asks for
+	// what is not served. Default: KeepTrying.
+	Policy Policy
 	// Backoff after failures.
 	Backoff Backoff
 	// OnFailure is told of each failure of a list or a watch.
@@ -56,6 +62,8 @@ type Reflector struct {
 	// consistent: the next list must be a consistent read, as the server could
 	// not serve the version that we hold.
 	consistent bool
+	// gone is what tells events that come late from those that come again.
+	gone removals
 	// suspect: the last watch broke, so the server may have been replaced by one
 	// whose history went back; ask before resuming.
 	suspect bool
@@ -64,15 +72,18 @@ type Reflector struct {
 	// incomplete counts the lists in a row that had objects which could not be
 	// read. What vanished may have been kept, so the list is read again in a while.
 	incomplete int
-	// listOnly: the server does not send initial events.
-	listOnly bool
-	failures int
-	// expired counts how often the version was forgotten since a watch last brought
-	// something.
-	expired int
-	// lastReason is the kind of the last of these failures; a repeated one is
-	// counted, not logged again.
-	lastReason Reason
+	// failures in a row, outage those since all was well.
+	failures, outage int
+	// fruitless counts the watches that ended in vain since one last brought
+	// something. Lists in between may succeed, and yet must become rarer.
+	fruitless int
+	// logged are the kinds of failures that were logged since all was well; a
+	// repeated one is counted, not logged again.
+	logged map[Reason]bool
+	// absent counts how often in a row the server did not know the resource.
+	absent int
+	// refused is what ended Run, if the policy had it do so.
+	refused error
 }
 
 // NewReflector returns a reflector that fills a partition from a source.
@@ -82,6 +93,9 @@ func NewReflector(s Source, c *Collection, p *Partition, o ReflectorOptions) *Re
 	}
 	if o.WatchListDeadline <= 0 {
 		o.WatchListDeadline = 10 * time.Second
+	}
+	if o.Server == nil {
+		o.Server = new(Server)
 	}
 	r := &Reflector{source: s, collection: c, part: p, options: o}
 	r.in = ingester{collection: c, dropManagedFields: o.DropManagedFields, transform: o.Transform}
@@ -95,14 +109,17 @@ func (r *Reflector) Status() Status { return r.status.get() }
 // state is what the reflector does next; nil: it has ended.
 type state func(context.Context) state
 
-// Run lists and watches until ctx ends. It can be run again; it then goes on
-// where it was.
-func (r *Reflector) Run(ctx context.Context) {
+// Run lists and watches until ctx ends, and then returns nil. With the policy
+// FailFast it ends when it is refused, with a *RefusedError. It can be run again;
+// it then goes on where it was.
+func (r *Reflector) Run(ctx context.Context) error {
 	defer r.status.enter(Stopped)
+	r.refused = nil
 	next := r.start
 	for next != nil && ctx.Err() == nil {
 		next = next(ctx)
 	}
+	return r.refused
 }
 
 func (r *Reflector) start(context.Context) state {
@@ -110,7 +127,7 @@ func (r *Reflector) start(context.Context) state {
 	case !r.version.IsZero():
 		r.suspect = true
 		return r.watch
-	case r.options.WatchList && !r.listOnly:
+	case r.options.WatchList && !r.options.Server.listOnly.Load():
 		return r.watchList
 	}
 	return r.list
@@ -212,10 +229,11 @@ func (r *Reflector) replace(list List, version Version) {
 		r.incomplete = 0
 	}
 	r.version, r.consistent, r.suspect = version, false, false
-	recovered := false
-	list.Stored = func() { recovered = r.healthy(true) }
+	r.gone.reset(version)
+	overcome := 0
+	list.Stored = func() { overcome = r.healthy(true) }
 	r.collection.Replace(r.part, list)
-	r.logRecovered(recovered)
+	r.logRecovered(overcome)
 	r.in.compact()
 }
 
@@ -298,6 +316,9 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 	record, err := r.in.record(ev.Item)
 	if known := (*rejection)(nil); errors.As(err, &known) {
 		r.collection.reject(known.key, err)
+		if known.version.Before(r.version) {
+			return batch, nil // sent again, or late; the last good state is kept either way
+		}
 		if !known.version.IsZero() {
 			r.version = known.version
 		}
@@ -311,17 +332,26 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 	}
 	version := record.Version()
 	if version.Before(r.version) {
-		r.collection.stale.Add(1) // sent twice, or out of order
-		return batch, nil
-	}
-	if !version.IsZero() {
+		late, err := r.gone.isLate(record.key, version, r.in.held)
+		if err != nil || !late {
+			r.collection.stale.Add(1) // sent again
+			return batch, err
+		}
+	} else if !version.IsZero() {
 		r.version = version
+	}
+	if ev.Type == wire.Deleted {
+		r.gone.note(record.key, version)
 	}
 	return append(batch, Change{Record: record, Gone: ev.Type == wire.Deleted}), nil
 }
 
 // errIncomplete ends a watch that followed an incomplete list.
 var errIncomplete = errors.New("the last list had objects that could not be read")
+
+// errAtOnce: a watch ended as soon as it had begun, as proxies do that cannot
+// stream.
+var errAtOnce = errors.New("the server ended the watch at once")
 
 // errWentBack ends a watch whose server has a lower version than we hold.
 var errWentBack = errors.New("the server's version is lower than the one that it was asked to go on from")
@@ -344,22 +374,25 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 	switch {
 	case ctx.Err() != nil:
 		return nil
-	case errors.Is(err, io.EOF) && productive:
+	case err == io.EOF && productive:
 		// Before its time, it may be the last word of a server that goes down.
 		r.suspect = time.Until(r.endsAt) > time.Second
 		return r.watch
-	case errors.Is(err, io.EOF):
-		return r.failed(fmt.Errorf("watch %s: the server ended the watch at once", r.source), r.watch)
+	}
+	if !productive {
+		r.fruitless++
+	}
+	switch {
 	case isExpired(err):
 		r.status.update(func(s *Status) { s.Expired++ })
-		if r.expired++; r.expired > 1 {
+		if r.fruitless > 1 {
 			return r.failed(err, r.list) // it forgets what it has just listed
 		}
 		return r.list
 	case errors.Is(err, errWentBack):
 		r.consistent = true
 		return r.list
-	case errors.Is(err, errIncomplete):
+	case errors.Is(err, errIncomplete), errors.Is(err, errOutOfOrder):
 		return r.list
 	case errors.Is(err, ErrStalled):
 		// Where nothing happens at all, servers have nothing to say. Ask.
@@ -367,9 +400,13 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 		return r.watch
 	}
 	r.suspect = true
-	if reason := ReasonOf(err); r.failures > 0 && (reason == Garbled || reason == Unknown) {
-		// It was not the way here: the server itself sends what cannot be read.
-		// A list gets past it.
+	if err == io.EOF {
+		err = fmt.Errorf("watch %s: %w", r.source, errAtOnce)
+	}
+	reason := ReasonOf(err)
+	if r.failures > 0 && (reason == Garbled || reason == Unknown || errors.Is(err, errAtOnce)) {
+		// It was not the way here: the server itself sends what cannot be read, or
+		// nothing. A list gets past it.
 		return r.failed(err, r.list)
 	}
 	return r.failed(err, r.watch)
@@ -410,49 +447,82 @@ func (r *Reflector) answered() {
 	})
 }
 
-// healthy notes that the server sent something of use, and tells whether that is
-// news.
-func (r *Reflector) healthy(listed bool) (recovered bool) {
-	recovered = r.failures > 0
-	r.failures, r.lastReason = 0, None
+// healthy notes that the server sent something of use, and returns how many
+// failures are over with that. A list alone proves nothing where watches fail.
+func (r *Reflector) healthy(listed bool) (overcome int) {
+	failed := r.failures > 0
+	r.failures, r.absent = 0, 0
 	if !listed {
-		r.expired = 0
+		r.fruitless = 0
+	}
+	if r.fruitless == 0 {
+		overcome = r.outage
+		r.outage, r.logged = 0, nil
 	}
 	r.status.update(func(s *Status) {
-		if recovered {
+		if failed {
 			s.Cause, s.Reason, s.Attempts, s.NextTry = nil, None, 0, time.Time{}
 		}
 		s.Version, s.LastContact = r.version, time.Now()
 		s.Synced = s.Synced || listed
 	})
-	return recovered
+	return overcome
 }
 
-func (r *Reflector) logRecovered(recovered bool) {
-	if recovered {
-		r.collection.log.line("recovered", "source", r.source.String())
+func (r *Reflector) logRecovered(failures int) {
+	if failures > 0 {
+		r.collection.log.line("recovered", "source", r.source.String(), "failures", failures)
 	}
 }
 
 // failed notes a failure, waits, and returns how to go on.
 func (r *Reflector) failed(err error, next state) state {
+	if err == ErrStalled {
+		err = fmt.Errorf("%s: nothing came for %v: %w", r.source, r.options.Silence, err)
+	}
 	r.failures++
-	delay := r.options.Backoff.delay(r.failures, err)
+	r.outage++
+	delay := r.options.Backoff.delay(max(r.failures, r.fruitless), err)
 	reason := ReasonOf(err)
-	repeated := reason == r.lastReason
-	r.lastReason = reason
 	r.status.update(func(s *Status) {
 		s.Cause, s.Reason, s.Attempts, s.NextTry = err, reason, r.failures, time.Now().Add(delay)
 	})
 	if r.options.OnFailure != nil {
 		r.options.OnFailure(err)
 	}
-	if !repeated {
+	if reason != NoResource {
+		r.absent = 0
+	}
+	switch {
+	case r.options.Policy == FailFast && reason.Refusal():
+		return r.giveUp(reason, err)
+	case r.options.Policy == Optional && reason == NoResource && r.missing(err):
+		return r.wait(Absent, delay, r.start)
+	}
+	if r.news(reason) {
 		r.collection.log.line("failed, and will be tried again", "source", r.source.String(),
 			"reason", string(reason), "error", err, "in", delay)
 	}
+	return r.wait(Waiting, delay, next)
+}
+
+// news tells whether a failure is of a kind that was not logged since all was
+// well.
+func (r *Reflector) news(reason Reason) bool {
+	if r.logged[reason] {
+		return false
+	}
+	if r.logged == nil {
+		r.logged = map[Reason]bool{}
+	}
+	r.logged[reason] = true
+	return true
+}
+
+// wait is in a state for a while, and then goes on.
+func (r *Reflector) wait(in State, delay time.Duration, next state) state {
 	return func(ctx context.Context) state {
-		r.status.enter(Waiting)
+		r.status.enter(in)
 		t := time.NewTimer(delay)
 		defer t.Stop()
 		select {

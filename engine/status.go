@@ -17,8 +17,11 @@ const (
 	Watching
 	// Waiting: something failed; Cause says what, NextTry when it goes on.
 	Waiting
-	// Stopped: Run has returned.
+	// Stopped: Run has returned; if that was because of a failure, Cause says which.
 	Stopped
+	// Absent: an optional resource that the server does not serve counts as empty;
+	// NextTry is when it is looked for again.
+	Absent
 )
 
 // String returns the state in lower case.
@@ -34,6 +37,8 @@ func (s State) String() string {
 		return "waiting"
 	case Stopped:
 		return "stopped"
+	case Absent:
+		return "absent"
 	}
 	return "unknown"
 }

@@ -3,12 +3,28 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/kinform/kinform/wire"
 )
 
 // errNoInitialEnd: the initial events came to a halt before they were complete.
 var errNoInitialEnd = errors.New("the initial events were not closed by a bookmark in time")
+
+// errNoInitialEvents: the server answered the request for the present state as an
+// ordinary watch.
+var errNoInitialEvents = errors.New("the server sent a bookmark of an ordinary watch instead of the end of the initial events")
+
+// Server is what reflectors tell each other of their server. The zero value knows
+// nothing.
+type Server struct {
+	listOnly atomic.Bool // it does not close the initial events of a watch
+}
+
+// pace is how many initial events have to come within WatchListDeadline. They come
+// by thousands a second; what comes more slowly may be what happens now, on a
+// server that never closes them.
+const pace = 1024
 
 // watchList reads the whole set through a watch that starts with the present
 // state, and goes on with that watch. Where the closing bookmark does not come
@@ -23,28 +39,80 @@ func (r *Reflector) watchList(ctx context.Context) state {
 		return r.notInitial(ctx, dog.cause(err))
 	}
 	defer stream.Close()
-	var list List
-	for {
+	list, version, err := r.readInitial(dog, stream)
+	if err != nil {
+		return r.notInitial(ctx, dog.cause(err))
+	}
+	r.replace(list, version)
+	dog.silence = r.options.Silence
+	return r.follow(ctx, dog, stream)
+}
+
+// readInitial reads the initial events, up to the bookmark that closes them.
+func (r *Reflector) readInitial(dog *watchdog, stream WatchStream) (List, Version, error) {
+	var list initialList
+	for n := 1; ; n++ {
 		ev, err := stream.Next()
 		if err != nil {
-			return r.notInitial(ctx, dog.cause(err))
+			return List{}, Version{}, err
 		}
-		switch {
-		case ev.InitialEnd:
+		switch ev.Type {
+		case wire.Bookmark:
+			if !ev.InitialEnd {
+				return List{}, Version{}, errNoInitialEvents
+			}
 			version, err := r.in.versionOf(ev.Item)
-			if err != nil {
-				return r.notInitial(ctx, err)
-			}
-			r.replace(list, version)
-			dog.silence = r.options.Silence
-			return r.follow(ctx, dog, stream)
-		case ev.Type == wire.Added:
-			r.add(&list, ev.Item)
-			if n := len(list.Records); n&1023 == 0 {
-				r.status.update(func(s *Status) { s.Listed = n })
-			}
-			dog.alive()
+			return list.List, version, err
+		case wire.Added:
+			r.add(&list.List, ev.Item)
+		default:
+			r.correct(&list, ev)
 		}
+		if n%pace == 0 {
+			dog.alive()
+			r.status.update(func(s *Status) { s.Listed = len(list.Records) })
+		}
+	}
+}
+
+// initialList is a list that what happens meanwhile still changes: a server whose
+// state lags behind sends what it has, then the changes, then the bookmark.
+type initialList struct {
+	List
+	at      map[string]int // where a key is in Records; made when it is needed
+	counted int            // how many of Records are in it
+}
+
+// correct changes a list by an event that is no Added.
+func (r *Reflector) correct(list *initialList, ev Event) {
+	before := len(list.Records)
+	r.add(&list.List, ev.Item)
+	if len(list.Records) == before {
+		return // it was rejected, and nothing of it is held
+	}
+	now := list.Records[before]
+	clear(list.Records[before:])
+	list.Records = list.Records[:before]
+	if list.at == nil {
+		list.at = make(map[string]int, before)
+	}
+	for ; list.counted < before; list.counted++ {
+		list.at[list.Records[list.counted].key] = list.counted
+	}
+	at, there := list.at[now.key]
+	switch {
+	case ev.Type == wire.Modified && there:
+		list.Records[at] = now
+	case ev.Type == wire.Modified:
+		list.Records = append(list.Records, now)
+	case there:
+		last := before - 1
+		moved := list.Records[last]
+		list.Records[at], list.at[moved.key] = moved, at
+		list.Records[last] = nil
+		list.Records = list.Records[:last]
+		delete(list.at, now.key)
+		list.counted = last
 	}
 }
 
@@ -59,7 +127,7 @@ func (r *Reflector) notInitial(ctx context.Context, err error) state {
 	case Stalled:
 		err = errNoInitialEnd
 	}
-	r.listOnly = true
+	r.options.Server.listOnly.Store(true)
 	r.collection.log.line("falling back to LIST", "source", r.source.String(), "cause", err)
 	return r.list
 }

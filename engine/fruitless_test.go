@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// unwatchable is a server whose watches are of no use.
+type unwatchable struct {
+	*model
+	watch func() (WatchStream, error)
+}
+
+func (u *unwatchable) Watch(context.Context, WatchOptions) (WatchStream, error) { return u.watch() }
+
+type ending struct{ err error }
+
+func (e ending) Next() (Event, error) { return Event{}, e.err }
+func (ending) Buffered() bool         { return false }
+func (ending) Close() error           { return nil }
+
+// TestFruitlessWatches: behind a proxy that cannot stream, or on a server that
+// forgets at once, the store is still kept up to date, by lists that become rarer.
+func TestFruitlessWatches(t *testing.T) {
+	gone := status(410, "Expired")
+	for name, watch := range map[string]func() (WatchStream, error){
+		"ends at once":         func() (WatchStream, error) { return ending{io.EOF}, nil },
+		"is forgotten at once": func() (WatchStream, error) { return ending{gone}, nil },
+		"sends garbage":        func() (WatchStream, error) { return ending{fmt.Errorf("%w", errNoName)}, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newModel()
+				m.put("a", "red")
+				var log lines
+				inf := NewInformer(Options{Log: log.log}, ReflectorOptions{}, map[string]Source{"": &unwatchable{m, watch}})
+				defer playing(t, inf)()
+				synctest.Wait()
+				time.Sleep(10 * time.Minute)
+				before := inf.Status()[0].Lists
+				m.put("a", "green")
+				m.put("b", "green")
+				time.Sleep(2 * time.Minute)
+				synctest.Wait()
+				storeEquals(t, inf.Collection, m)
+				time.Sleep(time.Hour)
+				if n := inf.Status()[0].Lists - before; n > 150 {
+					t.Errorf("%d lists in an hour, want them rare", n)
+				}
+				if inf.Status()[0].Cause == nil {
+					t.Error("Status has no cause")
+				}
+				if n := len(log.all); n != 1 {
+					t.Errorf("%d lines are logged, want one: %q", n, log.all)
+				}
+			})
+		})
+	}
+}

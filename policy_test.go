@@ -1,0 +1,250 @@
+package kinform_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kinform/kinform"
+	"github.com/kinform/kinform/apisim"
+)
+
+// TestFailFast: whoever is refused hears of it at once, from Run and from all that
+// wait, and can run again.
+func TestFailFast(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		reason kinform.Reason
+		is     func(error) bool
+	}{
+		{http.StatusUnauthorized, kinform.Unauthorized, apierrors.IsUnauthorized},
+		{http.StatusForbidden, kinform.Forbidden, apierrors.IsForbidden},
+		{http.StatusNotFound, kinform.NoResource, apierrors.IsNotFound},
+	} {
+		t.Run(string(c.reason), func(t *testing.T) {
+			s := startSim(t, apisim.Options{})
+			remove := s.Inject(apisim.Fault{Match: apisim.Match{Resource: "configmaps"}, Status: c.status})
+			inf := newInformer[*corev1.ConfigMap](t, s.Config(), kinform.Options{Policy: kinform.FailFast})
+			sub := inf.Subscribe(func(context.Context, kinform.Event[*corev1.ConfigMap]) {})
+			waited := make(chan error, 2)
+			go func() { waited <- inf.WaitSynced(context.Background()) }()
+			go func() { waited <- sub.WaitSynced(context.Background()) }()
+
+			err := inf.Run(within(t))
+			var refused *kinform.RefusedError
+			if !errors.As(err, &refused) || refused.Reason != c.reason || !c.is(err) || !errors.Is(err, kinform.ErrRefused) {
+				t.Errorf("Run returns %v, want a *RefusedError, %s", err, c.reason)
+			}
+			for range 2 {
+				err := <-waited
+				var syncErr *kinform.SyncError
+				if !errors.As(err, &syncErr) || syncErr.Status.Reason != c.reason || !c.is(err) || !errors.Is(err, kinform.ErrRefused) {
+					t.Errorf("WaitSynced returns %v, want a *SyncError, %s", err, c.reason)
+				}
+			}
+			if err := inf.WaitSynced(context.Background()); err == nil {
+				t.Error("WaitSynced returns nil after Run ended")
+			}
+			if st := inf.Status(); st.State() != kinform.Stopped || st.Reason() != c.reason || st.Cause() == nil || st.Sources[0].Attempts != 1 {
+				t.Errorf("Status says %v, want stopped after one attempt, %s", st, c.reason)
+			}
+			remove()
+			running(t, inf)
+			eventually(t, "another run", func() bool { return inf.Status().State() != kinform.Stopped })
+			if err := sub.WaitSynced(within(t)); err != nil {
+				t.Errorf("run again: %v", err)
+			}
+		})
+	}
+}
+
+// TestFailFastLater: rights that are taken away end an informer that was well, and
+// what passes by itself does not.
+func TestFailFastLater(t *testing.T) {
+	s := startSim(t, apisim.Options{})
+	inf := newInformer[*corev1.ConfigMap](t, s.Config(), kinform.Options{Policy: kinform.FailFast})
+	ended := running(t, inf)
+	if err := inf.WaitSynced(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	passes := s.Inject(apisim.Fault{Match: apisim.Match{Resource: "configmaps"}, Status: http.StatusServiceUnavailable})
+	s.Restart()
+	eventually(t, "failures", func() bool { return inf.Status().Sources[0].Attempts > 2 })
+	s.Inject(apisim.Fault{Match: apisim.Match{Resource: "configmaps"}, Status: http.StatusForbidden})
+	passes()
+	if err := <-ended; !apierrors.IsForbidden(err) {
+		t.Errorf("Run returns %v, want forbidden", err)
+	}
+	if err := inf.WaitSynced(within(t)); err != nil {
+		t.Errorf("it had synced, but WaitSynced returns %v", err)
+	}
+}
+
+// TestOptional: a resource that is not served counts as empty, is found when it
+// appears, and its objects are gone when it is no more.
+func TestOptional(t *testing.T) {
+	for _, watchList := range []bool{false, true} {
+		s := startSim(t, apisim.Options{})
+		c := client(t, s)
+		var log journal
+		inf := newInformer[*unstructured.Unstructured](t, s.Config(),
+			kinform.Options{Resource: gadgets, Policy: kinform.Optional, Logger: log.logger(), WatchList: watchList})
+		heard := make(chan string, 10)
+		sub := inf.Subscribe(func(_ context.Context, ev kinform.Event[*unstructured.Unstructured]) { heard <- told(ev) })
+		running(t, inf)
+		if err := sub.WaitSynced(within(t)); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "some attempts", func() bool { return inf.Status().Sources[0].Attempts > 4 })
+		st := inf.Status()
+		if st.State() != kinform.Absent && st.State() != kinform.Listing || st.Reason() != kinform.NoResource || !st.Synced || inf.Lister().Len() != 0 {
+			t.Errorf("Status says %v, want absent and synced", st)
+		}
+		if n := len(log.lines()); n != 1 {
+			t.Errorf("%d lines are logged, want one: %q", n, log.lines())
+		}
+
+		for round := range 2 {
+			create(t, c, definitions, "", gadgetDefinition())
+			create(t, c, gadgets, "default", object("example.com/v1", "Gadget", "a", nil))
+			wantReceived(t, heard, "added default/a")
+			eventually(t, "health", func() bool { return inf.Status().Cause() == nil })
+			if round == 0 {
+				// The definition goes, its objects with it, and nobody is there to hear of it.
+				cut := s.Inject(apisim.Fault{Match: apisim.Match{Resource: "gadgets", Func: func(r *http.Request) bool {
+					return r.Method == http.MethodGet
+				}}, Reset: true})
+				s.Restart()
+				eventually(t, "a cut", func() bool { return inf.Status().Reason() == kinform.Cut })
+				if err := c.Resource(definitions).Delete(within(t), "gadgets.example.com", metav1.DeleteOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				cut()
+				wantReceived(t, heard, "deleted default/a")
+				eventually(t, "absence", func() bool { return inf.Status().State() == kinform.Absent })
+			}
+		}
+		if n := log.count("not served"); n != 2 {
+			t.Errorf("its absence is logged %d times, want 2: %q", n, log.lines())
+		}
+	}
+}
+
+// TestOptionalIsNotBlind: what is not the absence of the resource keeps an
+// optional informer from syncing as any other.
+func TestOptionalIsNotBlind(t *testing.T) {
+	s := startSim(t, apisim.Options{})
+	s.Inject(apisim.Fault{Match: apisim.Match{Resource: "configmaps"}, Status: http.StatusForbidden})
+	inf := newInformer[*corev1.ConfigMap](t, s.Config(), kinform.Options{Policy: kinform.Optional})
+	running(t, inf)
+	eventually(t, "failures", func() bool { return inf.Status().Sources[0].Attempts > 2 })
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := inf.WaitSynced(over); !apierrors.IsForbidden(err) {
+		t.Errorf("WaitSynced returns %v, want forbidden", err)
+	}
+}
+
+// TestOptionalBelievesOnlyThrice: one server of several that does not know the
+// resource yet does not empty a store.
+func TestOptionalBelievesOnlyThrice(t *testing.T) {
+	s := startSim(t, apisim.Options{})
+	c := client(t, s)
+	create(t, c, core("configmaps"), "default", configMap("a", "1"))
+	inf := newInformer[*corev1.ConfigMap](t, s.Config(), kinform.Options{Policy: kinform.Optional, Namespaces: []string{"default"}})
+	heard := make(chan string, 10)
+	inf.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.ConfigMap]) { heard <- told(ev) })
+	running(t, inf)
+	wantReceived(t, heard, "added default/a")
+	s.Inject(apisim.Fault{Match: apisim.Match{Resource: "configmaps", Func: func(r *http.Request) bool {
+		return r.Method == http.MethodGet
+	}}, Status: http.StatusNotFound, Times: 2})
+	s.Restart()
+	create(t, c, core("configmaps"), "default", configMap("b", "1"))
+	wantReceived(t, heard, "added default/b")
+}
+
+// TestBrokenSiblings: whatever is wrong with some informers of a factory, the
+// others sync, hear and stop.
+func TestBrokenSiblings(t *testing.T) {
+	s := startSim(t, apisim.Options{TLS: true}) // all on one connection
+	c := client(t, s)
+	s.Inject(apisim.Fault{Match: apisim.Match{Resource: "secrets"}, Status: http.StatusForbidden})
+	s.Inject(apisim.Fault{Match: apisim.Match{Resource: "services"}, Hang: true})
+	s.Inject(apisim.Fault{Match: apisim.Match{Resource: "nodes"}, Status: http.StatusUnauthorized})
+	s.Inject(apisim.Fault{Match: apisim.Match{Resource: "endpoints"}, CutAfterBytes: 10})
+
+	f, err := kinform.NewFactory(s.Config(), kinform.Options{Backoff: quick, Logger: new(journal).logger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := kinformFor[*corev1.ConfigMap](t, f)
+	blocked := kinformFor[*corev1.Pod](t, f)
+	kinformFor[*corev1.Secret](t, f)
+	kinformFor[*corev1.Service](t, f)
+	kinformFor[*corev1.Endpoints](t, f)
+	kinformFor[*unstructured.Unstructured](t, f, kinform.Options{Resource: gadgets, Backoff: quick, Logger: new(journal).logger()})
+	failing := kinformFor[*corev1.Node](t, f, kinform.Options{Policy: kinform.FailFast, Logger: new(journal).logger()})
+
+	release := make(chan struct{})
+	create(t, c, core("pods"), "default", object("v1", "Pod", "p", map[string]any{
+		"spec": map[string]any{"containers": []any{map[string]any{"name": "c", "image": "i"}}}}))
+	blocked.Subscribe(func(context.Context, kinform.Event[*corev1.Pod]) { <-release })
+	heard := make(chan string, 10)
+	good.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.ConfigMap]) {
+		if ev.Namespace() == "default" {
+			heard <- told(ev)
+		}
+	})
+	if err := f.Start(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := good.WaitSynced(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	create(t, c, core("configmaps"), "default", configMap("a", "1"))
+	wantReceived(t, heard, "added default/a")
+
+	// One has ended, so there is no point in waiting for the others.
+	err = f.WaitSynced(context.Background())
+	if !apierrors.IsUnauthorized(err) || !errors.Is(err, kinform.ErrRefused) || strings.Contains(err.Error(), "services") {
+		t.Errorf("the factory's WaitSynced returns %v, want what ended, and no more", err)
+	}
+	if st := failing.Status(); st.State() != kinform.Stopped {
+		t.Errorf("Status says %v, want stopped", st)
+	}
+	close(release)
+	f.Shutdown()
+}
+
+func kinformFor[T any](t *testing.T, f *kinform.Factory, o ...kinform.Options) *kinform.Informer[T] {
+	t.Helper()
+	inf, err := kinform.For[T](f, o...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inf
+}
+
+// TestPoliciesDoNotShare: informers that make different things of a refusal cannot
+// have one watch.
+func TestPoliciesDoNotShare(t *testing.T) {
+	s := startSim(t, apisim.Options{})
+	f, err := kinform.NewFactory(s.Config(), kinform.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinformFor[*corev1.Pod](t, f)
+	kinformFor[*corev1.Pod](t, f)
+	kinformFor[*corev1.Pod](t, f, kinform.Options{Policy: kinform.Optional})
+	if n := len(f.Status()); n != 2 {
+		t.Errorf("%d informers, want 2", n)
+	}
+}

@@ -71,7 +71,7 @@ func (e Event[T]) Old() T {
 	if e.delta.Old == nil {
 		return none
 	}
-	obj, err := e.inf.decode(e.delta.Old, engine.Pass)
+	obj, err := e.inf.decode(e.delta.Old, engine.Told)
 	if err != nil {
 		return none
 	}
@@ -81,11 +81,11 @@ func (e Event[T]) Old() T {
 // Decode returns Old and New, or a *DecodeError.
 func (e Event[T]) Decode() (before, after T, err error) {
 	if e.delta.Old != nil {
-		if before, err = e.inf.decode(e.delta.Old, engine.Pass); err != nil {
+		if before, err = e.inf.decode(e.delta.Old, engine.Told); err != nil {
 			return before, after, err
 		}
 	}
-	after, err = e.inf.decode(e.delta.New, engine.Pass)
+	after, err = e.inf.decode(e.delta.New, engine.Told)
 	return before, after, err
 }
 
@@ -97,7 +97,7 @@ func (e Event[T]) Bytes() []byte { return e.delta.New.AppendBytes(nil) }
 type undecodable struct{ err error }
 
 func (e Event[T]) mustDecode(r *engine.Record) T {
-	obj, err := e.inf.decode(r, engine.Pass)
+	obj, err := e.inf.decode(r, engine.Told)
 	if err != nil {
 		panic(undecodable{err})
 	}

@@ -188,6 +188,8 @@ func indexContained(ix Indexer, r *Record) (values []string, err error) {
 // step makes the changes in t and returns what subscribers have to hear.
 func (c *Collection) step(t *table, changes []Change, rep *replacement) []Delta {
 	deltas := make([]Delta, 0, len(changes)+1)
+	now := coarseNow()
+	c.resident.now.Store(now)
 	for _, ch := range changes {
 		held := t.get(ch.Record.key)
 		switch {
@@ -209,6 +211,7 @@ func (c *Collection) step(t *table, changes []Change, rep *replacement) []Delta 
 				Delta{Kind: Deleted, Old: held, New: held, FinalStateUnknown: true},
 				Delta{Kind: Added, New: ch.Record})
 		default:
+			ch.Record.follow(held, now)
 			t.put(ch.Record, ch.values)
 			deltas = append(deltas, Delta{Kind: Updated, Old: held, New: ch.Record})
 		}

@@ -29,8 +29,11 @@ type Use uint8
 const (
 	// Read: somebody asked for this object, or for all of them at once.
 	Read Use = iota
-	// Pass: a handler or an index function looks at it, and that may be all.
+	// Pass: an index function looks at it, and that may be all.
 	Pass
+	// Told: a handler is told of it. If the object changes again soon, the handler
+	// will want this state as the old one, and the next one too.
+	Told
 	// Sweep: it is one of many that somebody goes over. If that is done again
 	// soon, it counts as Read.
 	Sweep
@@ -40,9 +43,14 @@ const (
 	// idle is the time after which an object that nobody read is let go: between
 	// one and two of it.
 	idle = 30 * time.Second
-	// passing is how many objects that were decoded in passing are at hand: for
-	// the next subscriber, and as the old state of the next update.
-	passing = 128
+	// passing is how many objects that were decoded in passing are at hand. Where
+	// there are several subscribers, more: the first one decodes, and those behind
+	// it should find what it decoded.
+	passing        = 128
+	passingSeveral = 2048
+	// leaving is how many states that were kept and have left the store are at
+	// hand: handlers are still to get them as the old states of updates.
+	leaving = 2048
 	// A decoded object weighs some multiple of the bytes that the server sent; what
 	// was sent as JSON is often read as maps of maps, which are heavy. Measuring each
 	// would cost more than it is worth.
@@ -54,14 +62,42 @@ const (
 // residency keeps decoded objects, and lets them go.
 type residency struct {
 	mode Residency
+	now  atomic.Uint32 // coarseNow of the last change
 
-	mu   sync.Mutex
-	pass []*Record // a ring of those decoded in passing
-	next int
-	kept []*Record // those decoded for readers; some may have been let go
-	hand int
-	gone int         // how many of kept have left the store
-	tick *time.Timer // runs while there are kept ones
+	mu      sync.Mutex
+	several bool      // there is more than one subscriber
+	pass    ring      // decoded in passing
+	left    ring      // kept until they left the store
+	active  bool      // something was put on a ring since age last ran
+	kept    []*Record // decoded for readers; some may have been let go
+	hand    int
+	gone    int         // how many of kept have left the store
+	tick    *time.Timer // runs while there are kept ones, or much on the rings
+}
+
+// ring holds the records that were put on it last.
+type ring struct {
+	records []*Record
+	next    int
+}
+
+// put puts a record on a ring of a size, and returns the one that has to go.
+func (g *ring) put(r *Record, size int) (out *Record) {
+	if len(g.records) < size {
+		g.records = append(g.records, r)
+		return nil
+	}
+	g.next %= len(g.records)
+	out, g.records[g.next] = g.records[g.next], r
+	g.next++
+	return out
+}
+
+// empty takes everything off the ring.
+func (g *ring) empty() []*Record {
+	all := g.records
+	*g = ring{}
+	return all
 }
 
 // keptWeight is what all collections of the process keep.
@@ -77,26 +113,43 @@ func (r *Record) decodedWeight() int64 {
 
 // coarseNow counts periods of idle.
 func coarseNow() uint32 {
-	return uint32(time.Now().Unix()/int64(idle/time.Second)) & (1<<(32-sweptShift) - 1)
+	return uint32(time.Now().Unix()/int64(idle/time.Second)) & (1<<(32-stampShift) - 1)
 }
 
 // touch notes that a decoded record was read again.
 func (m *residency) touch(r *Record, use Use) {
-	if use == Pass || m.mode == NeverDecoded {
-		return
-	}
-	if r.use.has(kept) {
+	switch {
+	case use == Pass || m.mode == NeverDecoded:
+	case r.use.has(kept):
 		r.use.set(used)
-		return
+		if use == Told {
+			r.use.stamp(m.now.Load())
+		}
+	case use == Told && !r.use.has(hot):
+		r.use.stamp(m.now.Load())
+	default:
+		m.admit(r, use)
 	}
-	m.admit(r, use)
+}
+
+// readers says how many subscribers there are.
+func (m *residency) readers(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.several = n > 1
 }
 
 // admit takes in a record that was just decoded.
 func (m *residency) admit(r *Record, use Use) {
-	if use == Sweep {
+	switch use {
+	case Sweep:
 		now := coarseNow()
-		if before := r.use.sweep(now); now-before > 2 {
+		if before := r.use.stamp(now); now-before > 2 {
+			use = Pass
+		}
+	case Told:
+		r.use.stamp(m.now.Load())
+		if !r.use.has(hot) {
 			use = Pass
 		}
 	}
@@ -112,14 +165,28 @@ func (m *residency) admit(r *Record, use Use) {
 
 // passLocked puts a record on the ring, and lets go of the one that it replaces.
 func (m *residency) passLocked(r *Record) {
-	if m.pass == nil {
-		m.pass = make([]*Record, passing)
+	size := passing
+	if m.several {
+		size = passingSeveral
 	}
-	if out := m.pass[m.next]; out != nil && out != r && !out.use.has(kept) {
+	m.ringLocked(&m.pass, r, size)
+}
+
+func (m *residency) ringLocked(g *ring, r *Record, size int) {
+	if out := g.put(r, size); out != nil && out != r && !out.use.has(kept) {
 		out.decodings.Store(nil)
 	}
-	m.pass[m.next] = r
-	m.next = (m.next + 1) % passing
+	m.active = true
+	if len(g.records) > passing {
+		m.wakeLocked()
+	}
+}
+
+// wakeLocked sees to it that age runs.
+func (m *residency) wakeLocked() {
+	if m.tick == nil {
+		m.tick = time.AfterFunc(idle, m.age)
+	}
 }
 
 func (m *residency) keepLocked(r *Record) {
@@ -129,9 +196,7 @@ func (m *residency) keepLocked(r *Record) {
 	r.use.set(used)
 	keptWeight.Add(r.decodedWeight())
 	m.kept = append(m.kept, r)
-	if m.tick == nil {
-		m.tick = time.AfterFunc(idle, m.age)
-	}
+	m.wakeLocked()
 	m.makeRoomLocked()
 }
 
@@ -180,9 +245,17 @@ func (m *residency) age() {
 		}
 	}
 	m.tidyLocked()
+	if !m.active {
+		for _, r := range append(m.pass.empty(), m.left.empty()...) {
+			if !r.use.has(kept) {
+				r.decodings.Store(nil)
+			}
+		}
+	}
+	m.active = false
 	m.tick = nil
-	if len(m.kept) > 0 {
-		m.tick = time.AfterFunc(idle, m.age)
+	if len(m.kept) > 0 || len(m.pass.records) > passing || len(m.left.records) > passing {
+		m.wakeLocked()
 	}
 }
 
@@ -190,6 +263,15 @@ func (m *residency) age() {
 func (m *residency) tidyLocked() {
 	m.kept = slices.DeleteFunc(m.kept, func(r *Record) bool { return !r.use.has(kept) })
 	m.gone = 0
+}
+
+// follow notes that a state takes the place of another. If a handler was told of
+// that one lately, the object changes often: its states are kept, so that each is
+// decoded once.
+func (r *Record) follow(old *Record, now uint32) {
+	if now-old.use.stamped() <= 2 {
+		r.use.set(hot)
+	}
 }
 
 // supersede notes that a record has left the store. Its object stays at hand for
@@ -201,13 +283,17 @@ func (m *residency) supersede(r *Record) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if r.use.clear(kept) && m.mode != AlwaysDecoded {
+	if !r.use.clear(kept) {
+		m.passLocked(r)
+		return
+	}
+	if m.mode != AlwaysDecoded {
 		keptWeight.Add(-r.decodedWeight())
 		if m.gone++; m.gone > passing && m.gone*2 > len(m.kept) {
 			m.tidyLocked()
 		}
 	}
-	m.passLocked(r)
+	m.ringLocked(&m.left, r, leaving)
 }
 
 // releaseAll lets go of everything.
@@ -217,7 +303,7 @@ func (m *residency) releaseAll() {
 	for _, r := range m.kept {
 		m.releaseLocked(r)
 	}
-	m.kept, m.pass, m.next = nil, nil, 0
+	m.kept, m.pass, m.left = nil, ring{}, ring{}
 	if m.tick != nil {
 		m.tick.Stop()
 		m.tick = nil

@@ -90,6 +90,65 @@ func TestSubscribersNextToEachOtherShareADecoding(t *testing.T) {
 	s.want(t, "second subscriber", Pass, 0)
 }
 
+func TestSeveralSubscribersShareMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newResidents(t, Automatic, passingSeveral)
+		s.resident.readers(2)
+		s.want(t, "first subscriber", Told, passingSeveral)
+		s.want(t, "second subscriber", Told, 0)
+		<-time.After(3 * idle)
+		for r := range s.All() {
+			if r.decodings.Load() != nil {
+				t.Fatalf("%s is still decoded, long after all were told", r.Key())
+			}
+		}
+	})
+}
+
+// An object that changes often is decoded once for each change: its old state is
+// the one that was new before, however many others changed meanwhile.
+func TestOldStatesOfHotObjectsAreAtHand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const objects = 1000
+		s := newResidents(t, Automatic, objects)
+		in := ingester{collection: s.Collection}
+		version := uint64(objects)
+		round := func() (decoded int) {
+			before := s.decoded
+			for i := range objects {
+				version++
+				raw := thing{name: fmt.Sprintf("t%05d", i), uid: fmt.Sprint(i), color: "blue", version: version}.bytes()
+				r, err := in.record(Item{Format: wire.JSON, Bytes: raw})
+				if err != nil {
+					t.Fatal(err)
+				}
+				old := s.Get(r.Key())
+				s.Apply([]Change{{Record: r}})
+				for _, told := range []*Record{old, r} {
+					if _, err := s.Decode(told, s.view, Told); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			return s.decoded - before
+		}
+		if n := round(); n != 2*objects {
+			t.Errorf("the first round decoded %d", n)
+		}
+		round()
+		for range 3 {
+			<-time.After(idle - time.Second)
+			if n := round(); n != objects {
+				t.Errorf("a later round decoded %d, want %d", n, objects)
+			}
+		}
+		<-time.After(10 * idle)
+		if n := round(); n != 2*objects {
+			t.Errorf("a round after a long pause decoded %d", n)
+		}
+	})
+}
+
 func TestResidencyModes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		never := newResidents(t, NeverDecoded, 1000)

@@ -89,6 +89,7 @@ func (c *Collection) Subscribe(h Handler, o SubscribeOptions) *Subscription {
 		s.queue.push(present)
 	}
 	c.subs = append(slices.Clip(c.subs), s)
+	c.resident.readers(len(c.subs))
 	if c.live != nil {
 		s.start(c.live)
 	}
@@ -256,6 +257,7 @@ func (s *Subscription) Leave() <-chan struct{} {
 	c := s.collection
 	c.write.Lock()
 	c.subs = slices.DeleteFunc(slices.Clone(c.subs), func(o *Subscription) bool { return o == s })
+	c.resident.readers(len(c.subs))
 	c.write.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()

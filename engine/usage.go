@@ -2,8 +2,8 @@ package engine
 
 import "sync/atomic"
 
-// usage is what residency knows of a record, in one word: three marks, and when
-// the record was last gone over.
+// usage is what residency knows of a record, in one word: some marks, and when
+// the record was last gone over or told of.
 type usage struct{ word atomic.Uint32 }
 
 const (
@@ -13,8 +13,10 @@ const (
 	used
 	// superseded: the state has left the store.
 	superseded
+	// hot: the state before was told to a handler shortly before it was replaced.
+	hot
 
-	sweptShift = 3
+	stampShift = 4
 )
 
 func (u *usage) has(mark uint32) bool { return u.word.Load()&mark != 0 }
@@ -30,12 +32,16 @@ func (u *usage) set(mark uint32) bool {
 // clear clears a mark and tells whether it was set before.
 func (u *usage) clear(mark uint32) bool { return u.word.And(^mark)&mark != 0 }
 
-// sweep notes when the record was gone over and returns when that was before.
-func (u *usage) sweep(now uint32) uint32 {
+// stamp notes when the record was gone over or told of, and returns when that was
+// before.
+func (u *usage) stamp(now uint32) uint32 {
 	for {
 		old := u.word.Load()
-		if u.word.CompareAndSwap(old, old&(1<<sweptShift-1)|now<<sweptShift) {
-			return old >> sweptShift
+		if old>>stampShift == now || u.word.CompareAndSwap(old, old&(1<<stampShift-1)|now<<stampShift) {
+			return old >> stampShift
 		}
 	}
 }
+
+// stamped returns what stamp noted last.
+func (u *usage) stamped() uint32 { return u.word.Load() >> stampShift }

@@ -9,7 +9,8 @@ type decoder struct {
 	// are being read.
 	values  []any
 	entries []entryOf
-	scratch []byte // of a string with escapes
+	scratch []byte   // of a string with escapes
+	numbers []uint64 // what is left of the present object's memory for numbers
 }
 
 // decoders are kept for the words that they know: one for each of a few

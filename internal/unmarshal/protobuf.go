@@ -24,6 +24,7 @@ func Protobuf(raw []byte, obj Message) error {
 	}
 	d, giveBack := borrow()
 	err := d.message(raw, v.UnsafePointer(), p, 0)
+	d.numbers = nil
 	giveBack()
 	if err == errOdd {
 		v.Elem().SetZero()
@@ -77,7 +78,7 @@ func (d *decoder) message(b []byte, at unsafe.Pointer, p *plan, depth int) error
 			if size == 0 {
 				return errOdd
 			}
-			store(f, unsafe.Add(at, f.offset), v)
+			d.store(f, unsafe.Add(at, f.offset), v)
 			used = n + size
 		default:
 			value, size := sized(b[n:])
@@ -99,28 +100,42 @@ func (d *decoder) message(b []byte, at unsafe.Pointer, p *plan, depth int) error
 }
 
 // store stores a number.
-func store(f *field, at unsafe.Pointer, v uint64) {
+func (d *decoder) store(f *field, at unsafe.Pointer, v uint64) {
 	switch f.op {
 	case opBool:
 		*(*bool)(at) = v != 0
 	case opBoolPtr:
-		x := v != 0
-		*(**bool)(at) = &x
+		x := (*bool)(d.word())
+		*x = v != 0
+		*(**bool)(at) = x
 	case op32:
 		*(*uint32)(at) = uint32(v)
 	case op32Ptr:
-		x := uint32(v)
-		*(**uint32)(at) = &x
+		x := (*uint32)(d.word())
+		*x = uint32(v)
+		*(**uint32)(at) = x
 	case op32Slice:
 		*(*[]uint32)(at) = append(*(*[]uint32)(at), uint32(v))
 	case op64:
 		*(*uint64)(at) = v
 	case op64Ptr:
-		x := v
-		*(**uint64)(at) = &x
+		x := (*uint64)(d.word())
+		*x = v
+		*(**uint64)(at) = x
 	case op64Slice:
 		*(*[]uint64)(at) = append(*(*[]uint64)(at), v)
 	}
+}
+
+// word returns memory for a number that is pointed to. The numbers of one object
+// lie together, as they live as long as it does.
+func (d *decoder) word() unsafe.Pointer {
+	if len(d.numbers) == 0 {
+		d.numbers = make([]uint64, 16)
+	}
+	at := unsafe.Pointer(&d.numbers[0])
+	d.numbers = d.numbers[1:]
+	return at
 }
 
 // value stores what came as a run of bytes.

@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/kinform/kinform/internal/pages"
 )
 
 // ThreadSafeStoreOption configures [NewThreadSafeStore].
@@ -24,9 +26,14 @@ func NewThreadSafeStore(indexers Indexers, indices Indices, opts ...ThreadSafeSt
 }
 
 // threadSafeMap implements [ThreadSafeStoreWithTransaction].
+//
+// Two locks. write admits one writer at a time; whoever holds it may read everything
+// without more. mu guards the moment of change against readers: it is held neither
+// while a replacement is indexed, nor while a reader goes over all objects.
 type threadSafeMap struct {
+	write sync.Mutex
 	mu    sync.RWMutex
-	items map[string]any
+	items *items
 	index storeIndex
 	// version is the newest that was told by an object, a list or a bookmark, in
 	// the order of the calls.
@@ -34,9 +41,57 @@ type threadSafeMap struct {
 	gauge   versionGauge
 }
 
+// items is objects by key, in pages, so that a list of them all is a snapshot.
+type items struct {
+	slots map[string]pages.Slot
+	pages pages.Pages[any]
+}
+
+// absent stands for an object that is nil: to the pages, nil is a free place.
+type absent struct{}
+
+func newItems(objects map[string]any) *items {
+	x := &items{slots: make(map[string]pages.Slot, len(objects))}
+	for key, obj := range objects {
+		x.put(key, obj)
+	}
+	return x
+}
+
+func (x *items) get(key string) (obj any, ok bool) {
+	s, ok := x.slots[key]
+	if !ok {
+		return nil, false
+	}
+	return orNil(x.pages.At(s)), true
+}
+
+func orNil(obj any) any {
+	if obj == (absent{}) {
+		return nil
+	}
+	return obj
+}
+
+func (x *items) put(key string, obj any) {
+	if obj == nil {
+		obj = absent{}
+	}
+	if s, ok := x.slots[key]; ok {
+		x.pages.Set(s, obj)
+	} else {
+		x.slots[key] = x.pages.Add(obj)
+	}
+}
+
+func (x *items) remove(key string) {
+	x.pages.Remove(x.slots[key])
+	delete(x.slots, key)
+}
+
 func newThreadSafeMap(indexers Indexers, indices Indices, opts ...ThreadSafeStoreOption) *threadSafeMap {
 	m := &threadSafeMap{
-		items: map[string]any{},
+		items: newItems(nil),
 		index: newStoreIndex(indexers, indices),
 		gauge: versionGauge{silent{}},
 	}
@@ -46,16 +101,25 @@ func newThreadSafeMap(indexers Indexers, indices Indices, opts ...ThreadSafeStor
 	return m
 }
 
+// change calls f as the only writer, while nobody reads.
+func (m *threadSafeMap) change(f func()) {
+	m.write.Lock()
+	defer m.write.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f()
+}
+
 func (m *threadSafeMap) Add(key string, obj any) { m.Update(key, obj) }
 
 func (m *threadSafeMap) Update(key string, obj any) {
 	version, known := versionOf(obj)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.putLocked(key, obj)
-	if known {
-		m.setVersionLocked(version)
-	}
+	m.change(func() {
+		m.putLocked(key, obj)
+		if known {
+			m.setVersionLocked(version)
+		}
+	})
 }
 
 func (m *threadSafeMap) Delete(key string) { m.DeleteWithObject(key, nil) }
@@ -64,12 +128,12 @@ func (m *threadSafeMap) Delete(key string) { m.DeleteWithObject(key, nil) }
 // is given.
 func (m *threadSafeMap) DeleteWithObject(key string, obj any) {
 	version, known := versionOf(obj)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.removeLocked(key)
-	if known {
-		m.setVersionLocked(version)
-	}
+	m.change(func() {
+		m.removeLocked(key)
+		if known {
+			m.setVersionLocked(version)
+		}
+	})
 }
 
 // Transaction does all of it under one lock. The last object tells the version.
@@ -78,49 +142,49 @@ func (m *threadSafeMap) Transaction(txns ...ThreadSafeStoreTransaction) {
 		return
 	}
 	version, known := versionOf(txns[len(txns)-1].Object)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, t := range txns {
-		switch t.Type {
-		case TransactionTypeAdd, TransactionTypeUpdate:
-			m.putLocked(t.Key, t.Object)
-		case TransactionTypeDelete:
-			m.removeLocked(t.Key)
+	m.change(func() {
+		for _, t := range txns {
+			switch t.Type {
+			case TransactionTypeAdd, TransactionTypeUpdate:
+				m.putLocked(t.Key, t.Object)
+			case TransactionTypeDelete:
+				m.removeLocked(t.Key)
+			}
 		}
-	}
-	if known {
-		m.setVersionLocked(version)
-	}
+		if known {
+			m.setVersionLocked(version)
+		}
+	})
 }
 
-// Replace takes the map for its own.
-func (m *threadSafeMap) Replace(items map[string]any, resourceVersion string) {
+// Replace builds what replaces everything beside it, so that readers do not wait.
+func (m *threadSafeMap) Replace(objects map[string]any, resourceVersion string) {
+	m.write.Lock()
+	defer m.write.Unlock()
+	next, index := newItems(objects), storeIndex{indexers: m.index.indexers, indices: Indices{}}
+	for key, obj := range objects {
+		index.update(key, nil, obj)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.items = items
+	m.items, m.index = next, index
 	m.setVersionLocked(resourceVersion)
-	m.index.indices = Indices{}
-	for key, obj := range m.items {
-		m.index.update(key, nil, obj)
-	}
 }
 
 func (m *threadSafeMap) Bookmark(version string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.setVersionLocked(version)
+	m.change(func() { m.setVersionLocked(version) })
 }
 
 func (m *threadSafeMap) putLocked(key string, obj any) {
-	old := m.items[key]
-	m.items[key] = obj
+	old, _ := m.items.get(key)
+	m.items.put(key, obj)
 	m.index.update(key, old, obj)
 }
 
 func (m *threadSafeMap) removeLocked(key string) {
-	if old, ok := m.items[key]; ok {
+	if old, ok := m.items.get(key); ok {
 		m.index.update(key, old, nil)
-		delete(m.items, key)
+		m.items.remove(key)
 	}
 }
 
@@ -150,16 +214,17 @@ func (m *threadSafeMap) LastStoreSyncResourceVersion() string {
 func (m *threadSafeMap) Get(key string) (item any, exists bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	item, exists = m.items[key]
-	return item, exists
+	return m.items.get(key)
 }
 
+// List gives the objects as of one moment; changes do not wait for it.
 func (m *threadSafeMap) List() []any {
 	m.mu.RLock()
-	defer m.mu.RUnlock()
-	list := make([]any, 0, len(m.items))
-	for _, obj := range m.items {
-		list = append(list, obj)
+	n, all := m.items.pages.Len(), m.items.pages.Snapshot()
+	m.mu.RUnlock()
+	list := make([]any, 0, n)
+	for obj := range all.All() {
+		list = append(list, orNil(obj))
 	}
 	return list
 }
@@ -167,8 +232,8 @@ func (m *threadSafeMap) List() []any {
 func (m *threadSafeMap) ListKeys() []string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	list := make([]string, 0, len(m.items))
-	for key := range m.items {
+	list := make([]string, 0, len(m.items.slots))
+	for key := range m.items.slots {
 		list = append(list, key)
 	}
 	return list
@@ -197,7 +262,8 @@ func (m *threadSafeMap) ByIndex(indexName, indexedValue string) ([]any, error) {
 func (m *threadSafeMap) objectsLocked(keys sets.Set[string]) []any {
 	list := make([]any, 0, len(keys))
 	for key := range keys {
-		list = append(list, m.items[key])
+		obj, _ := m.items.get(key)
+		list = append(list, obj)
 	}
 	return list
 }
@@ -227,18 +293,19 @@ func (m *threadSafeMap) GetIndexers() Indexers {
 }
 
 // AddIndexers indexes what is there by the new indexers, too.
-func (m *threadSafeMap) AddIndexers(newIndexers Indexers) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.index.add(newIndexers); err != nil {
-		return err
-	}
-	for key, obj := range m.items {
-		for name := range newIndexers {
-			m.index.updateOne(name, key, nil, obj)
+func (m *threadSafeMap) AddIndexers(newIndexers Indexers) (err error) {
+	m.change(func() {
+		if err = m.index.add(newIndexers); err != nil {
+			return
 		}
-	}
-	return nil
+		for key := range m.items.slots {
+			obj, _ := m.items.get(key)
+			for name := range newIndexers {
+				m.index.updateOne(name, key, nil, obj)
+			}
+		}
+	})
+	return err
 }
 
 // Resync has nothing to do: the store is the final state.

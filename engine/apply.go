@@ -109,7 +109,7 @@ type replacement struct{ initial, newEpoch bool }
 // difference returns what has to change for a partition to equal a list.
 func (c *Collection) difference(p *Partition, list List) []Change {
 	var changes []Change
-	listed := make([]uint64, (len(c.table.pages)*pageSize+63)/64)
+	listed := make([]uint64, (c.table.records.Slots()+63)/64)
 	for _, r := range list.Records {
 		s, ok := c.table.slots[r.key]
 		if !ok {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/kinform/kinform/internal/pages"
 )
 
 // Collection is the store: the newest record of each object, the indexes over
@@ -153,7 +155,7 @@ func (c *Collection) Weight() (sent, packed int64) {
 func (c *Collection) All() iter.Seq[*Record] {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.table.snapshot().all()
+	return c.table.snapshot().All()
 }
 
 // Namespace yields the records of a namespace as of the moment of the call.
@@ -208,7 +210,7 @@ func (t *table) find(p *postings, value string) iter.Seq[*Record] {
 	if set == nil {
 		return func(func(*Record) bool) {}
 	}
-	if set.n <= pageSize {
+	if set.n <= pages.Size {
 		records := make([]*Record, 0, set.n)
 		for s := range set.all() {
 			records = append(records, t.at(s))
@@ -218,7 +220,7 @@ func (t *table) find(p *postings, value string) iter.Seq[*Record] {
 	slots, snap := set.clone(), t.snapshot()
 	return func(yield func(*Record) bool) {
 		for s := range slots.all() {
-			if !yield(snap.at(s)) {
+			if !yield(snap.At(s)) {
 				return
 			}
 		}

@@ -36,7 +36,7 @@ func (in *ingester) compact() {
 		return
 	}
 	var moved []*Record
-	for r := range c.table.snapshot().all() {
+	for r := range c.table.snapshot().All() {
 		if r.slab != nil && (sparse[r.slab] || r.parent != nil && sparse[r.parent.slab]) {
 			if moved = append(moved, r); len(moved) == compactAtMost {
 				break

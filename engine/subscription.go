@@ -79,7 +79,7 @@ func (c *Collection) Subscribe(h Handler, o SubscribeOptions) *Subscription {
 		s.options.Name = fmt.Sprintf("subscriber-%d", len(c.subs)+1)
 	}
 	present := make([]Delta, 0, c.table.len()+1)
-	for r := range c.table.snapshot().all() {
+	for r := range c.table.snapshot().All() {
 		present = append(present, Delta{Kind: Added, Initial: true, New: r})
 	}
 	if len(c.waiting) == 0 {
@@ -227,7 +227,7 @@ func (s *Subscription) Remind() {
 		return
 	}
 	batch := make([]Delta, 0, c.table.len())
-	for r := range c.table.snapshot().all() {
+	for r := range c.table.snapshot().All() {
 		batch = append(batch, Delta{Kind: Resynced, Old: r, New: r})
 	}
 	if len(batch) > 0 {

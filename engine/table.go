@@ -3,43 +3,27 @@ package engine
 import (
 	"iter"
 	"maps"
-	"slices"
-	"sync/atomic"
+
+	"github.com/kinform/kinform/internal/pages"
 )
 
 // slot is the place of an object in a table. It stays the same for all states
 // of the object, so that an update touches an index only where values changed.
-type slot = uint32
-
-const pageSize = 256
-
-// page is a run of records, by slot. It is changed in place unless a snapshot
-// may hold it.
-type page struct {
-	epoch   uint64 // the table's epoch when the page was made
-	records [pageSize]*Record
-}
+type slot = pages.Slot
 
 // table holds the records and their indexes. It knows no locks: Collection
-// says who may write.
-//
-// Snapshots are free: a snapshot takes the slice of pages and raises the epoch;
-// the writer copies the slice, and each page it touches, the first time it
-// writes after that.
+// says who may write. Snapshots of the records are free.
 type table struct {
-	slots     map[string]slot
-	pages     []*page
-	rootEpoch uint64 // the epoch when the slice of pages was made
-	epoch     atomic.Uint64
-	free      []slot
-	bytes     int64       // as the server sent them
-	packed    int64       // as they are held
-	spaces    *postings   // by namespace
-	indexes   []*postings // in the order of Collection.indexers
+	slots   map[string]slot
+	records *pages.Pages[*Record]
+	bytes   int64       // as the server sent them
+	packed  int64       // as they are held
+	spaces  *postings   // by namespace
+	indexes []*postings // in the order of Collection.indexers
 }
 
 func newTable(indexes int) *table {
-	t := &table{slots: map[string]slot{}, spaces: newPostings()}
+	t := &table{slots: map[string]slot{}, records: &pages.Pages[*Record]{}, spaces: newPostings()}
 	for range indexes {
 		t.indexes = append(t.indexes, newPostings())
 	}
@@ -49,16 +33,13 @@ func newTable(indexes int) *table {
 // clone returns a table that can be changed without t noticing. Records and
 // pages are shared until they are written.
 func (t *table) clone() *table {
-	epoch := t.epoch.Add(1)
 	n := &table{
-		slots:  maps.Clone(t.slots),
-		pages:  t.pages,
-		free:   slices.Clone(t.free),
-		bytes:  t.bytes,
-		packed: t.packed,
-		spaces: t.spaces.clone(),
+		slots:   maps.Clone(t.slots),
+		records: t.records.Clone(),
+		bytes:   t.bytes,
+		packed:  t.packed,
+		spaces:  t.spaces.clone(),
 	}
-	n.epoch.Store(epoch)
 	for _, p := range t.indexes {
 		n.indexes = append(n.indexes, p.clone())
 	}
@@ -83,15 +64,16 @@ func (t *table) getBytes(key []byte) *Record {
 	return nil
 }
 
-func (t *table) at(s slot) *Record { return t.pages[s/pageSize].records[s%pageSize] }
+func (t *table) at(s slot) *Record { return t.records.At(s) }
 
 // put stores a record, with the values under which each index finds it.
 func (t *table) put(r *Record, values [][]string) {
 	s, ok := t.slots[r.key]
 	if ok {
 		t.weigh(t.at(s), -1)
+		t.records.Set(s, r)
 	} else {
-		s = t.newSlot()
+		s = t.records.Add(r)
 		t.slots[r.key] = s
 		t.spaces.set(s, []string{r.Namespace()})
 	}
@@ -99,7 +81,6 @@ func (t *table) put(r *Record, values [][]string) {
 		p.set(s, values[i])
 	}
 	t.weigh(r, 1)
-	t.writable(s).records[s%pageSize] = r
 }
 
 // swap stores another record of the state that is stored.
@@ -107,7 +88,7 @@ func (t *table) swap(r *Record) {
 	s := t.slots[r.key]
 	t.weigh(t.at(s), -1)
 	t.weigh(r, 1)
-	t.writable(s).records[s%pageSize] = r
+	t.records.Set(s, r)
 }
 
 // remove takes a key out and returns its record, or nil.
@@ -123,8 +104,7 @@ func (t *table) remove(key string) *Record {
 	for _, p := range t.indexes {
 		p.set(s, nil)
 	}
-	t.writable(s).records[s%pageSize] = nil
-	t.free = append(t.free, s)
+	t.records.Remove(s)
 	return old
 }
 
@@ -136,69 +116,14 @@ func (t *table) weigh(r *Record, sign int64) {
 	}
 }
 
-func (t *table) newSlot() slot {
-	if n := len(t.free); n > 0 {
-		s := t.free[n-1]
-		t.free = t.free[:n-1]
-		return s
-	}
-	// Each slot is either in use or free: the next new one follows them all.
-	s := slot(len(t.slots))
-	if int(s/pageSize) == len(t.pages) {
-		t.ownRoot()
-		t.pages = append(t.pages, &page{epoch: t.epoch.Load()})
-	}
-	return s
-}
-
-// writable returns the page of a slot, copied first if a snapshot may hold it.
-func (t *table) writable(s slot) *page {
-	epoch := t.epoch.Load()
-	p := t.pages[s/pageSize]
-	if p.epoch != epoch {
-		c := *p
-		c.epoch = epoch
-		p = &c
-		t.ownRoot()
-		t.pages[s/pageSize] = p
-	}
-	return p
-}
-
-func (t *table) ownRoot() {
-	if epoch := t.epoch.Load(); t.rootEpoch != epoch {
-		t.pages = slices.Clone(t.pages)
-		t.rootEpoch = epoch
-	}
-}
-
-// snapshot is a table's records at one moment.
-type snapshot struct{ pages []*page }
-
-// snapshot may be taken by readers, as long as nobody writes at the same time.
-func (t *table) snapshot() snapshot {
-	t.epoch.Add(1)
-	return snapshot{t.pages}
-}
-
-func (s snapshot) at(i slot) *Record { return s.pages[i/pageSize].records[i%pageSize] }
-
-func (s snapshot) all() iter.Seq[*Record] {
-	return func(yield func(*Record) bool) {
-		for _, p := range s.pages {
-			for _, r := range p.records {
-				if r != nil && !yield(r) {
-					return
-				}
-			}
-		}
-	}
-}
+// snapshot is a table's records at one moment. It may be taken by readers, as long
+// as nobody writes at the same time.
+func (t *table) snapshot() pages.Snapshot[*Record] { return t.records.Snapshot() }
 
 // snapshotBy yields the records of a partition; for the writer.
 func (t *table) snapshotBy(p *Partition) iter.Seq[*Record] {
 	if p.namespace == "" {
-		return t.snapshot().all()
+		return t.snapshot().All()
 	}
 	return t.find(t.spaces, p.namespace)
 }

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/kinform/kinform/internal/pages"
 )
 
 func testRecord(p *packer, key, value string) *Record {
@@ -21,7 +23,7 @@ func TestTableAgainstMap(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	tab, want := newTable(1), map[string]string{}
 	type moment struct {
-		snap snapshot
+		snap pages.Snapshot[*Record]
 		want map[string]string
 	}
 	var moments []moment
@@ -46,7 +48,7 @@ func TestTableAgainstMap(t *testing.T) {
 	moments = append(moments, moment{tab.snapshot(), want})
 	for i, m := range moments {
 		got := map[string]string{}
-		for r := range m.snap.all() {
+		for r := range m.snap.All() {
 			got[r.key] = string(r.AppendBytes(nil))
 		}
 		if !maps.Equal(got, m.want) {

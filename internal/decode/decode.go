@@ -1,0 +1,100 @@
+// Package decode makes objects of records. Package kinform and the drop-ins
+// differ in what they call objects, not in how they read them.
+//
+// What may live here: bytes to Go types. What may not: which types, and which kinds
+// the objects say that they are.
+package decode
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/unmarshal"
+	"github.com/kinform/kinform/wire"
+)
+
+// message is what generated types have that protobuf bytes can be read into.
+type message interface{ Unmarshal([]byte) error }
+
+var messageType = reflect.TypeFor[message]()
+
+// SpeaksProtobuf tells whether objects of a struct type can be read from protobuf.
+// A struct around a single one that can, such as metav1.ObjectMeta, has the method
+// of that one, which would read into it alone.
+func SpeaksProtobuf(t reflect.Type) bool {
+	if !reflect.PointerTo(t).Implements(messageType) {
+		return false
+	}
+	embedded := 0
+	for f := range t.Fields() {
+		if f.Anonymous && (f.Type.Implements(messageType) || reflect.PointerTo(f.Type).Implements(messageType)) {
+			embedded++
+		}
+	}
+	return embedded != 1
+}
+
+// Typed makes an object of a struct type, as a pointer.
+func Typed(r *engine.Record, t reflect.Type) (any, error) {
+	obj := reflect.New(t).Interface()
+	err := withBytes(r, func(raw []byte) error { return into(obj, r.Format(), raw) })
+	if err != nil {
+		return nil, err
+	}
+	return obj, nil
+}
+
+// Metadata makes the metadata of an object, whole or cut down, without its kind.
+func Metadata(r *engine.Record) (*metav1.PartialObjectMetadata, error) {
+	obj := &metav1.PartialObjectMetadata{}
+	err := withBytes(r, func(raw []byte) error {
+		part, err := wire.Metadata(r.Format(), raw)
+		if err != nil {
+			return err
+		}
+		return into(&obj.ObjectMeta, r.Format(), part)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return obj, nil
+}
+
+// Fields makes the fields of an object that is held as JSON.
+func Fields(r *engine.Record) (map[string]any, error) {
+	var fields map[string]any
+	err := withBytes(r, func(raw []byte) (err error) {
+		fields, err = unmarshal.JSON(raw)
+		return err
+	})
+	return fields, err
+}
+
+func into(obj any, f wire.Format, raw []byte) error {
+	if f == wire.JSON {
+		return kjson.UnmarshalCaseSensitivePreserveInts(raw, obj)
+	}
+	m, ok := obj.(message)
+	if !ok {
+		return fmt.Errorf("%T cannot be read from protobuf", obj)
+	}
+	return unmarshal.Protobuf(raw, m)
+}
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// withBytes has a record's bytes read from memory that is used again. Decoders
+// copy what they keep.
+func withBytes(r *engine.Record, read func([]byte) error) error {
+	buf := buffers.Get().(*[]byte)
+	*buf = r.AppendBytes((*buf)[:0])
+	if cap(*buf) <= 1<<20 { // a rare large object does not stay
+		defer buffers.Put(buf)
+	}
+	return read(*buf)
+}

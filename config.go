@@ -1,0 +1,60 @@
+package kinform
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/kinform/kinform/describe"
+)
+
+// Description is an informer's whole running configuration and state, defaults
+// filled in: what is asked for and how, who is told, how it goes. Print it, or
+// marshal it to JSON. Nothing of the objects is in it.
+type Description = describe.Description
+
+// Describe returns the informer's configuration and state, as of now.
+func (inf *Informer[T]) Describe() Description {
+	d := inf.core.describe()
+	d.ObjectType = inf.view.Name
+	return d
+}
+
+// Describe returns the configuration and state of each informer, as of now.
+func (f *Factory) Describe() []Description {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []Description
+	for _, s := range f.cores {
+		all = append(all, s.describe())
+	}
+	return all
+}
+
+func (c *core) describe() Description {
+	d := describe.Engine(c.Informer, c.Subscriptions())
+	d.Informer = "kinform.Informer"
+	d.Source.Name = c.query.String()
+	d.Source.Query(c.query)
+	if namespaces := c.Namespaces(); namespaces[0] != "" {
+		d.Source.Namespaces = namespaces
+	}
+	types := c.views.names()
+	d.ObjectType = strings.Join(types, ", ")
+	if len(types) > 1 {
+		d.Views = types
+	}
+	return d
+}
+
+// names returns the types that the objects are read as.
+func (v *views) names() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var names []string
+	for t := range v.known {
+		names = append(names, reflect.PointerTo(t).String())
+	}
+	slices.Sort(names)
+	return names
+}

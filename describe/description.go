@@ -1,0 +1,177 @@
+package describe
+
+import "time"
+
+// Description is an informer's whole running configuration and state, as of one
+// moment. What does not apply to an informer is left empty.
+type Description struct {
+	// At is when it was described.
+	At time.Time `json:"at"`
+	// Informer is what kind of informer it is.
+	Informer string `json:"informer"`
+	// ObjectType is the Go type of the objects.
+	ObjectType string `json:"objectType"`
+	// Views are all types in which the store is read, if it is more than one.
+	Views []string `json:"views,omitempty"`
+
+	Source Source `json:"source"`
+	// Queue is what lies between the source and the handlers.
+	Queue    string    `json:"queue,omitempty"`
+	Resync   Resync    `json:"resync"`
+	Store    Store     `json:"store"`
+	Sharing  *Sharing  `json:"sharing,omitempty"`
+	Handlers []Handler `json:"handlers"`
+	Status   Status    `json:"status"`
+}
+
+// Source is where the objects come from, and how they are asked for.
+type Source struct {
+	// Name is what messages call it.
+	Name string `json:"name"`
+	// Via is what is asked: the server for bytes, or somebody for objects.
+	Via string `json:"via,omitempty"`
+	// Resource is "statefulsets.v1.apps".
+	Resource string `json:"resource,omitempty"`
+	// Namespaces that are looked at; none are all.
+	Namespaces    []string `json:"namespaces,omitempty"`
+	LabelSelector string   `json:"labelSelector,omitempty"`
+	FieldSelector string   `json:"fieldSelector,omitempty"`
+	// Tweak is the function that has the last word on each request's options.
+	Tweak string `json:"tweak,omitempty"`
+	// Encoding is what the server is asked for.
+	Encoding     string `json:"encoding,omitempty"`
+	MetadataOnly bool   `json:"metadataOnly,omitempty"`
+	// List is how the whole set is read.
+	List string `json:"list,omitempty"`
+	// ConsistentFirstList: the first list asks for the newest state.
+	ConsistentFirstList bool  `json:"consistentFirstList,omitempty"`
+	PageSize            int64 `json:"pageSize,omitempty"`
+	// MaxObjectSize in bytes; 0 is the default.
+	MaxObjectSize     int64    `json:"maxObjectSize,omitempty"`
+	DropManagedFields bool     `json:"dropManagedFields,omitempty"`
+	Silence           Duration `json:"silence,omitempty"`
+	Backoff           *Backoff `json:"backoff,omitempty"`
+	// ErrorHandler is the function that hears of failed lists and watches; "" is
+	// the default one.
+	ErrorHandler string `json:"errorHandler,omitempty"`
+}
+
+// Backoff is the least and the most that is waited after failures.
+type Backoff struct {
+	First Duration `json:"first"`
+	Most  Duration `json:"most"`
+}
+
+// Resync is how often handlers are reminded of every object.
+type Resync struct {
+	// Default is the period of handlers that do not say otherwise; 0 is never.
+	Default Duration `json:"default,omitempty"`
+	// Check is how often it is looked whose period is over.
+	Check Duration `json:"check,omitempty"`
+}
+
+// Store is where the objects are kept.
+type Store struct {
+	Indexes []string `json:"indexes"`
+	// Transform is the function that each object goes through.
+	Transform string `json:"transform,omitempty"`
+	// Residency is for how long objects stay decoded.
+	Residency string `json:"residency,omitempty"`
+	// MutationDetector: it is watched that nobody changes objects.
+	MutationDetector bool `json:"mutationDetector,omitempty"`
+
+	Objects int `json:"objects"`
+	// Bytes is what the server sent of them, Packed what they take, Held the
+	// encoding that they are held in.
+	Bytes  int64  `json:"bytes,omitempty"`
+	Packed int64  `json:"packed,omitempty"`
+	Held   string `json:"held,omitempty"`
+	// Rejected counts objects that could not be read. LastRejected says which the
+	// last one was, if that is known.
+	Rejected     uint64 `json:"rejected,omitempty"`
+	LastRejected string `json:"lastRejected,omitempty"`
+}
+
+// Sharing is about informers that have one watch and one store together.
+type Sharing struct {
+	// With are the object types of the others that run on it.
+	With []string `json:"with"`
+}
+
+// Handler is one that is told of changes.
+type Handler struct {
+	Name string `json:"name"`
+	// Type is the Go type of the handler.
+	Type string `json:"type,omitempty"`
+	// Resync is how often it is reminded of every object; 0 is never.
+	Resync Duration `json:"resync,omitempty"`
+	Synced bool     `json:"synced"`
+	// Queue is what lies between the store and the handler, if it has one of its
+	// own.
+	Queue *Queue `json:"queue,omitempty"`
+}
+
+// Queue is one handler's queue.
+type Queue struct {
+	// Policy says which changes the handler gets.
+	Policy string `json:"policy"`
+	// Limit is how many may wait before they are merged per object; 0: they are
+	// always.
+	Limit   int `json:"limit,omitempty"`
+	Waiting int `json:"waiting"`
+	// Delivered and Merged count changes that the handler got, and that were merged
+	// into others.
+	Delivered uint64 `json:"delivered"`
+	Merged    uint64 `json:"merged"`
+	// Panics counts those of the handler.
+	Panics uint64 `json:"panics,omitempty"`
+}
+
+// Status is how an informer is doing.
+type Status struct {
+	Started bool           `json:"started"`
+	Stopped bool           `json:"stopped"`
+	Synced  bool           `json:"synced"`
+	Version string         `json:"resourceVersion,omitempty"`
+	Sources []SourceStatus `json:"sources,omitempty"`
+}
+
+// SourceStatus is how one list and watch is doing.
+type SourceStatus struct {
+	Source string    `json:"source"`
+	State  string    `json:"state"`
+	Since  time.Time `json:"since,omitzero"`
+	Synced bool      `json:"synced"`
+	// Reason and Cause are of a failure that has not been overcome yet, Attempts is
+	// how many there were in a row.
+	Reason      string    `json:"reason,omitempty"`
+	Cause       string    `json:"cause,omitempty"`
+	Attempts    int       `json:"attempts,omitempty"`
+	NextTry     time.Time `json:"nextTry,omitzero"`
+	Version     string    `json:"resourceVersion,omitempty"`
+	LastContact time.Time `json:"lastContact,omitzero"`
+	// Listed and Received are the objects and bytes of the present or last list.
+	Listed   int   `json:"listed"`
+	Received int64 `json:"received,omitempty"`
+	// Lists, Watches, Expired and Epochs are counted as in engine.Status.
+	Lists   uint64 `json:"lists"`
+	Watches uint64 `json:"watches"`
+	Expired uint64 `json:"expired,omitempty"`
+	Epochs  uint64 `json:"epochs,omitempty"`
+}
+
+// Duration is written as people do: "2m30s".
+type Duration time.Duration
+
+// String is "2m30s".
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// MarshalText writes "2m30s".
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads "2m30s".
+func (d *Duration) UnmarshalText(text []byte) error {
+	parsed, err := time.ParseDuration(string(text))
+	*d = Duration(parsed)
+	return err
+}

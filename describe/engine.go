@@ -1,0 +1,166 @@
+package describe
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"time"
+
+	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/kube"
+)
+
+// Engine describes what the engine knows of an informer; subs are those of its
+// subscribers that are wanted. The kind of informer, its types, its queries and
+// what else its packages put around the engine are for them to add.
+func Engine(inf *engine.Informer, subs []*engine.Subscription) Description {
+	o := inf.ReflectorOptions()
+	backoff := o.Backoff.WithDefaults()
+	d := Description{
+		At:    time.Now(),
+		Queue: "one for each handler",
+		Source: Source{
+			Name:                inf.Status()[0].Source,
+			List:                listing(o),
+			ConsistentFirstList: o.ConsistentFirstList,
+			PageSize:            o.PageSize,
+			DropManagedFields:   o.DropManagedFields,
+			Silence:             Duration(o.Silence),
+			Backoff:             &Backoff{Duration(backoff.First), Duration(backoff.Most)},
+			ErrorHandler:        Function(o.OnFailure),
+		},
+		Store:    store(inf),
+		Handlers: []Handler{},
+		Status:   status(inf),
+	}
+	for _, sub := range subs {
+		d.Handlers = append(d.Handlers, Subscriber(sub))
+	}
+	return d
+}
+
+// listing says how the whole set is read.
+func listing(o engine.ReflectorOptions) string {
+	switch {
+	case o.WatchList:
+		return "WatchList, else LIST"
+	case o.PageSize > 0:
+		return fmt.Sprintf("LIST, in pages of %d", o.PageSize)
+	}
+	return "LIST, streamed"
+}
+
+func store(inf *engine.Informer) Store {
+	s := Store{Indexes: inf.Indexers(), Residency: residency(inf.Residency()), Objects: inf.Len()}
+	s.Bytes, s.Packed = inf.Weight()
+	for r := range inf.All() {
+		s.Held = "objects"
+		if r.Object() == nil {
+			s.Held = r.Format().String()
+		}
+		break
+	}
+	var last error
+	if s.Rejected, last = inf.Rejected(); last != nil {
+		s.LastRejected = rejected(last)
+	}
+	return s
+}
+
+func residency(r engine.Residency) string {
+	switch r {
+	case engine.Automatic:
+		return "automatic"
+	case engine.AlwaysDecoded:
+		return "always decoded"
+	case engine.NeverDecoded:
+		return "never decoded"
+	}
+	return fmt.Sprintf("at most %d bytes decoded", int64(r))
+}
+
+// rejected says which object was rejected, and not in the words of the error: they
+// may quote the object.
+func rejected(err error) string {
+	var undecoded *engine.DecodeError
+	if errors.As(err, &undecoded) {
+		return undecoded.Key + ", which is no " + undecoded.View
+	}
+	if key := engine.RejectedKey(err); key != "" {
+		return key
+	}
+	return ""
+}
+
+func status(inf *engine.Informer) Status {
+	s := Status{Synced: inf.HasSynced(), Version: inf.Version().String(), Stopped: true}
+	for _, src := range inf.Status() {
+		s.Started = s.Started || src.State != engine.Idle
+		s.Stopped = s.Stopped && src.State == engine.Stopped
+		s.Sources = append(s.Sources, SourceStatus{
+			Source: src.Source, State: src.State.String(), Since: src.Since, Synced: src.Synced,
+			Reason: string(src.Reason), Cause: cause(src), Attempts: src.Attempts, NextTry: src.NextTry,
+			Version: src.Version.String(), LastContact: src.LastContact,
+			Listed: src.Listed, Received: src.Received,
+			Lists: src.Lists, Watches: src.Watches, Expired: src.Expired, Epochs: src.Epochs,
+		})
+	}
+	return s
+}
+
+// cause is why a source fails. What cannot be understood is not quoted, it may be
+// an object.
+func cause(s engine.Status) string {
+	switch {
+	case s.Cause == nil:
+		return ""
+	case s.Reason == engine.Garbled:
+		return "what was sent cannot be understood (Status has the words)"
+	}
+	return s.Cause.Error()
+}
+
+// Subscriber describes a subscriber of the engine.
+func Subscriber(sub *engine.Subscription) Handler {
+	o, s := sub.Options(), sub.Status()
+	q := &Queue{
+		Policy: "every change", Limit: o.Limit,
+		Waiting: s.Waiting, Delivered: s.Delivered, Merged: s.Merged, Panics: s.Panics,
+	}
+	if o.Merge == engine.Latest {
+		q.Policy, q.Limit = "latest states", 0
+	}
+	return Handler{Name: s.Name, Resync: Duration(o.Resync), Synced: s.Synced, Queue: q}
+}
+
+// Query describes what a server is asked for. Informers of several namespaces name
+// these themselves.
+func (s *Source) Query(q kube.Query) {
+	s.Via = "the API server, as bytes"
+	s.Resource = q.Resource.Resource + "." + q.Resource.Version
+	if q.Resource.Group != "" {
+		s.Resource += "." + q.Resource.Group
+	}
+	if q.Namespace != "" {
+		s.Namespaces = []string{q.Namespace}
+	}
+	s.LabelSelector, s.FieldSelector, s.Tweak = q.LabelSelector, q.FieldSelector, Function(q.Tweak)
+	s.MetadataOnly, s.MaxObjectSize = q.MetadataOnly, q.Limits.Frame
+	s.Encoding = "json"
+	if q.Protobuf {
+		s.Encoding = "protobuf, else json"
+	}
+}
+
+// Function is the name of a function; "" for nil.
+func Function(f any) string {
+	v := reflect.ValueOf(f)
+	if !v.IsValid() || v.IsNil() {
+		return ""
+	}
+	if fn := runtime.FuncForPC(v.Pointer()); fn != nil {
+		return fn.Name()
+	}
+	return v.Type().String()
+}

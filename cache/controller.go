@@ -67,8 +67,9 @@ func New(c *Config) Controller {
 }
 
 type controller struct {
-	config Config
-	name   string
+	config  Config
+	name    string
+	handler *deltaHandler // what Process does, if that is this package's
 
 	mu        sync.RWMutex
 	reflector *Reflector // nil before Run

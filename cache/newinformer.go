@@ -61,7 +61,7 @@ func newInformer(store Store, options InformerOptions) Controller {
 		MetricsProvider:       options.InformerMetricsProvider,
 	})
 	handler := &deltaHandler{log: queue.log, store: store, handler: options.Handler, keyFunc: DeletionHandlingMetaNamespaceKeyFunc}
-	return New(&Config{
+	c := New(&Config{
 		Queue:            queue,
 		ListerWatcher:    options.ListerWatcher,
 		ObjectType:       options.ObjectType,
@@ -69,5 +69,7 @@ func newInformer(store Store, options InformerOptions) Controller {
 		MinWatchTimeout:  options.MinWatchTimeout,
 		Process:          handler.process,
 		ProcessBatch:     handler.processBatch,
-	})
+	}).(*controller)
+	c.handler = handler
+	return c
 }

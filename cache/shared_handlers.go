@@ -18,6 +18,7 @@ const minimumResync = time.Second
 // registration is one handler of a shared informer.
 type registration struct {
 	informer *sharedIndexInformer
+	number   int // in the order in which handlers joined
 	handler  ResourceEventHandler
 	resync   time.Duration // 0: never
 	nextSync time.Time
@@ -64,6 +65,8 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(h ResourceEventHandler,
 		ended:    make(chan struct{}),
 	}
 	r.nextSync = r.nextSync.Add(r.resync)
+	s.joined++
+	r.number = s.joined
 	s.handlers[r] = true
 	if s.started {
 		r.subscribe()

@@ -16,13 +16,13 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/dropin"
 )
 
 // sharedIndexInformer is client-go's shared informer on kinform's engine: the
 // engine lists, watches, stores and delivers; this type carries the classic
 // methods and their rules of what may be called when.
 type sharedIndexInformer struct {
-	core          *core
 	indexer       *sharedIndexer
 	view          *engine.View
 	objectType    runtime.Object
@@ -35,11 +35,14 @@ type sharedIndexInformer struct {
 	shell         *reflectorShell // what the watch error handler is given
 
 	mu          sync.Mutex
+	core        *core // the one that it runs on, from its start on
 	started     bool
 	stopped     bool
 	resyncCheck time.Duration // the shortest resync period of a handler
 	watchError  WatchErrorHandlerWithContext
+	watchErrorF any // watchError as it was given
 	handlers    map[*registration]bool
+	joined      int // how many handlers have joined so far
 	runContext  context.Context
 }
 
@@ -48,19 +51,21 @@ var errStarted = errors.New("informer has already started")
 // SetWatchErrorHandler sets what is called when a list or a watch fails. It must
 // be called before the informer runs.
 func (s *sharedIndexInformer) SetWatchErrorHandler(handler WatchErrorHandler) error {
-	return s.SetWatchErrorHandlerWithContext(func(_ context.Context, r *clientgo.Reflector, err error) {
-		handler(r, err)
-	})
+	return s.setWatchError(handler, func(_ context.Context, r *clientgo.Reflector, err error) { handler(r, err) })
 }
 
 // SetWatchErrorHandlerWithContext is SetWatchErrorHandler with the context of Run.
 func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler WatchErrorHandlerWithContext) error {
+	return s.setWatchError(handler, handler)
+}
+
+func (s *sharedIndexInformer) setWatchError(given any, handler WatchErrorHandlerWithContext) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.started {
 		return errStarted
 	}
-	s.watchError = handler
+	s.watchError, s.watchErrorF = handler, given
 	return nil
 }
 
@@ -112,7 +117,7 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 	// The detector outlives the handlers, so that it sees what the last of them did.
 	defer detecting.Wait()
 	defer close(stopDetecting)
-	s.core.join(s)
+	s.core.run()
 	defer s.stop()
 	select {
 	case <-s.core.Synced():
@@ -129,6 +134,10 @@ func (s *sharedIndexInformer) start(ctx context.Context) bool {
 		return false
 	}
 	s.started, s.runContext = true, ctx
+	for !s.core.join(s) {
+		// Others have used it up since this informer was made.
+		s.core = sharedCore(s.description, s.lw.(*dropin.ListWatch))
+	}
 	if s.core.lazy != nil {
 		s.indexer.moveTo(s.core.Collection, fmt.Sprintf("%p/", s))
 	}

@@ -22,12 +22,17 @@ func Bytes(objects clientgo.ListerWatcher, client rest.Interface, q kube.Query, 
 			q = selecting
 		}
 	}
-	lw.Open = func(n Needs) engine.Source {
-		asked := q
-		asked.MetadataOnly, asked.Protobuf = n == Metadata, n != JSON
-		return kube.NewSource(client, asked)
-	}
+	lw.Query = q
+	lw.Open = func(n Needs) engine.Source { return kube.NewSource(client, lw.Asked(n)) }
 	return lw
+}
+
+// Asked is what the server is asked for, for readers of which the neediest has the
+// given needs.
+func (lw *ListWatch) Asked(n Needs) kube.Query {
+	q := lw.Query
+	q.MetadataOnly, q.Protobuf = n == Metadata, n != JSON
+	return q
 }
 
 // withoutTweak returns a query that selects what the tweak of q does, if that is

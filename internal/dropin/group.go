@@ -2,6 +2,7 @@ package dropin
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	clientgo "k8s.io/client-go/tools/cache"
@@ -15,6 +16,7 @@ type Group[K comparable] struct {
 	closed   bool
 	running  sync.WaitGroup
 	starting []*member // in the order in which they were asked for
+	all      []clientgo.SharedIndexInformer
 }
 
 type member struct {
@@ -35,7 +37,15 @@ func (g *Group[K]) Informer(key K, create func() clientgo.SharedIndexInformer) c
 	m := &member{informer: create()}
 	g.members[key] = m
 	g.starting = append(g.starting, m)
+	g.all = append(g.all, m.informer)
 	return m.informer
+}
+
+// Informers returns every informer, in the order in which they were asked for.
+func (g *Group[K]) Informers() []clientgo.SharedIndexInformer {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.all)
 }
 
 // Start runs, until ctx ends, every informer that was not started yet. After

@@ -9,6 +9,7 @@ import (
 	clientgo "k8s.io/client-go/tools/cache"
 
 	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/kube"
 )
 
 // ListWatch is a ListerWatcher that can also be asked for bytes.
@@ -23,6 +24,8 @@ type ListWatch struct {
 	// says what it can make them of.
 	Decode func(*engine.Record, engine.Kinds) (any, error)
 	Needs  Needs
+	// Query is what the server is asked for, but for what Needs decide.
+	Query kube.Query
 	// Share, if it is not zero, lets the informer have one watch with others.
 	Share Share
 }

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -74,7 +75,7 @@ func (b *bench) user(name string) (*rest.Config, *http.Client) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.t.Cleanup(client.CloseIdleConnections)
+	b.t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(client.Transport) })
 	return cfg, client
 }
 

@@ -1,0 +1,17 @@
+package dynamicinformer
+
+import (
+	"fmt"
+
+	"github.com/kinform/kinform/cache"
+)
+
+// Describe describes every informer of a factory of this package, in the order in
+// which they were asked for: configuration and state, as [cache.Describe] does.
+func Describe(f DynamicSharedInformerFactory) ([]cache.Description, error) {
+	own, ok := f.(*factory)
+	if !ok {
+		return nil, fmt.Errorf("cannot describe the informers of a %T: it does not tell which it has; make the factory with kinform's NewDynamicSharedInformerFactory", f)
+	}
+	return cache.DescribeAll(own.group.Informers()), nil
+}

@@ -1,0 +1,17 @@
+package metadatainformer
+
+import (
+	"fmt"
+
+	"github.com/kinform/kinform/cache"
+)
+
+// Describe describes every informer of a factory of this package, in the order in
+// which they were asked for: configuration and state, as [cache.Describe] does.
+func Describe(factory SharedInformerFactory) ([]cache.Description, error) {
+	f, ok := factory.(*metadataSharedInformerFactory)
+	if !ok {
+		return nil, fmt.Errorf("cannot describe the informers of a %T: it does not tell which it has; make the factory with kinform's NewSharedInformerFactory", factory)
+	}
+	return cache.DescribeAll(f.group.Informers()), nil
+}

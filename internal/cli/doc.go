@@ -2,7 +2,7 @@
 //
 // The way from a change to the screen:
 //
-//  1. watch.go and demo.go say what is watched, as targets.
+//  1. watch.go and demo.go say what is watched, as targets (selection.go).
 //  2. A session (session.go) runs the targets' informers, counts what happens,
 //     and hands each change to a printer.
 //  3. A printer (line.go, json.go, unified.go) makes text of a change. Secrets are
@@ -12,6 +12,8 @@
 // The demo adds a server and a cluster, and at its end compares the caches with
 // the server's lists and with what the events add up to (verify.go,
 // demoresource.go).
+//
+// dump.go runs informers only to describe them.
 //
 // Everything that goes wrong is told by problem.go: what, why, and what to do.
 //

@@ -65,7 +65,8 @@ func newRoot(s *screen) *cobra.Command {
 by field, as it happens.`,
 		Example: `  kinform demo                   a living cluster in this process; nothing is needed
   kinform watch pods             the pods of the current namespace
-  kinform watch deploy,po -A     deployments and pods of all namespaces`,
+  kinform watch deploy,po -A     deployments and pods of all namespaces
+  kinform dump pods              how an informer of them is set up, and how it is doing`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -73,7 +74,7 @@ by field, as it happens.`,
 				return nil
 			}
 			text := fmt.Sprintf("no command %q", args[0])
-			if similar := near(args[0], []string{"watch", "demo", "version", "help"}); len(similar) > 0 {
+			if similar := near(args[0], []string{"watch", "dump", "demo", "version", "help"}); len(similar) > 0 {
 				text += "; did you mean " + alternatives(similar) + "?"
 			}
 			return badUsage(cmd, text)
@@ -84,6 +85,6 @@ by field, as it happens.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return badUsage(cmd, strings.TrimSpace(err.Error()))
 	})
-	root.AddCommand(newWatch(s), newDemo(s), newVersion())
+	root.AddCommand(newWatch(s), newDump(s), newDemo(s), newVersion())
 	return root
 }

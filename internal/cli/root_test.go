@@ -36,7 +36,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestEveryCommandShowsExamples(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"watch", "--help"}, {"demo", "--help"}, {"version", "--help"}, {}} {
+	for _, args := range [][]string{{"--help"}, {"watch", "--help"}, {"dump", "--help"}, {"demo", "--help"}, {"version", "--help"}, {}} {
 		code, out, notes := run(t, args...)
 		if code != 0 || notes != "" || !strings.Contains(out, "Examples:") {
 			t.Errorf("%q: exit code %d, said %q, output\n%s", args, code, notes, out)

@@ -3,27 +3,16 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/kinform/kinform"
 )
 
 // watchFlags are those of kinform watch.
 type watchFlags struct {
-	connection
-	output        outputFlags
-	namespace     string
-	allNamespaces bool
-	labels        string
-	fields        string
-	lasts         time.Duration
+	selection
+	output outputFlags
+	lasts  time.Duration
 }
 
 func newWatch(s *screen) *cobra.Command {
@@ -62,10 +51,7 @@ them. Ctrl-C ends it.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVarP(&f.namespace, "namespace", "n", "", "namespace to look at (default: that of the context)")
-	fl.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "look at all namespaces")
-	fl.StringVarP(&f.labels, "selector", "l", "", "only objects with these labels, such as app=web,tier!=cache")
-	fl.StringVar(&f.fields, "field-selector", "", "only objects with these fields, such as spec.nodeName=node-7")
+	f.selection.flags(fl)
 	f.output.flags(fl)
 	fl.DurationVar(&f.lasts, "for", 0, "end after this time, such as 30s (default: at Ctrl-C)")
 	f.connection.flags(fl)
@@ -74,14 +60,8 @@ them. Ctrl-C ends it.`,
 
 // check finds what is wrong with the flags before any server is asked.
 func (f *watchFlags) check(cmd *cobra.Command, s *screen) (printer, error) {
-	if f.namespace != "" && f.allNamespaces {
-		return nil, badUsage(cmd, "-n and -A contradict each other")
-	}
-	if _, err := labels.Parse(f.labels); err != nil {
-		return nil, badUsage(cmd, fmt.Sprintf("-l %q is no label selector: %v", f.labels, err))
-	}
-	if _, err := fields.ParseSelector(f.fields); err != nil {
-		return nil, badUsage(cmd, fmt.Sprintf("--field-selector %q is no field selector: %v", f.fields, err))
+	if err := f.selection.check(cmd); err != nil {
+		return nil, err
 	}
 	if f.lasts < 0 {
 		return nil, badUsage(cmd, fmt.Sprintf("--for %s is in the past", f.lasts))
@@ -92,29 +72,11 @@ func (f *watchFlags) check(cmd *cobra.Command, s *screen) (printer, error) {
 func (f *watchFlags) run(ctx context.Context, s *screen, p printer, args []string) error {
 	ctx, cancel := limited(ctx, f.lasts)
 	defer cancel()
-	srv, err := f.connection.load()
-	if err != nil {
+	srv, targets, err := f.targets(ctx, args)
+	if err != nil || len(targets) == 0 {
 		return err
 	}
-	c, err := newCatalogue(ctx, srv)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil // interrupted: nothing has happened yet
-		}
-		return err
-	}
-	resources, err := c.find(args)
-	if err != nil {
-		return err
-	}
-	session := &session{screen: s, printer: p, server: srv, initial: f.output.initial}
-	for _, r := range resources {
-		t, err := f.target(srv, r, titleOf(r, resources))
-		if err != nil {
-			return err
-		}
-		session.targets = append(session.targets, t)
-	}
+	session := &session{screen: s, printer: p, server: srv, targets: targets, initial: f.output.initial}
 	f.output.align(p, session.targets)
 	return session.run(ctx)
 }
@@ -125,42 +87,4 @@ func limited(ctx context.Context, lasts time.Duration) (context.Context, context
 		return ctx, func() {}
 	}
 	return context.WithTimeoutCause(ctx, lasts, errTimeUp)
-}
-
-// titleOf is the resource's plural, with its group if another one has the same
-// plural.
-func titleOf(r resource, all []resource) string {
-	title := r.Resource
-	for _, o := range all {
-		if o.Resource == r.Resource && o.Group != r.Group {
-			title = r.GroupResource().String()
-		}
-	}
-	return title
-}
-
-// target returns what is watched of a resource.
-func (f *watchFlags) target(srv *server, r resource, title string) (*target, error) {
-	o := kinform.Options{Resource: r.GroupVersionResource, LabelSelector: f.labels, FieldSelector: f.fields}
-	where := ""
-	if r.namespaced && !f.allNamespaces {
-		ns := f.namespace
-		if ns == "" {
-			ns = srv.namespace
-		}
-		o.Namespaces = []string{ns}
-		where = " in namespace " + ns
-	}
-	if r.name != "" {
-		o.FieldSelector = strings.TrimPrefix(o.FieldSelector+",metadata.name="+r.name, ",")
-		where = " " + r.name + where
-	}
-	t, err := newTarget(title, o, func(o kinform.Options) (*informer, error) {
-		return kinform.New[*unstructured.Unstructured](srv.config, o)
-	})
-	if err != nil {
-		return nil, &problem{what: "cannot watch " + title, why: innermost(err), cause: err}
-	}
-	t.where = where
-	return t, nil
 }

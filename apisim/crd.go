@@ -2,6 +2,7 @@ package apisim
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -14,43 +15,72 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// definition is what the server reads of a CustomResourceDefinition.
+// definition is what the server reads of a CustomResourceDefinition. Its parts are
+// types with names for the sake of errors: see definitionWords.
 type definition struct {
-	Spec struct {
-		Group string `json:"group"`
-		Names struct {
-			Plural     string   `json:"plural"`
-			Singular   string   `json:"singular"`
-			Kind       string   `json:"kind"`
-			ListKind   string   `json:"listKind"`
-			ShortNames []string `json:"shortNames"`
-			Categories []string `json:"categories"`
-		} `json:"names"`
-		Scope    string              `json:"scope"`
-		Versions []definitionVersion `json:"versions"`
-	} `json:"spec"`
+	Spec definitionSpec `json:"spec"`
+}
+
+type definitionSpec struct {
+	Group    string              `json:"group"`
+	Names    definitionNames     `json:"names"`
+	Scope    string              `json:"scope"`
+	Versions []definitionVersion `json:"versions"`
+}
+
+type definitionNames struct {
+	Plural     string   `json:"plural"`
+	Singular   string   `json:"singular"`
+	Kind       string   `json:"kind"`
+	ListKind   string   `json:"listKind"`
+	ShortNames []string `json:"shortNames"`
+	Categories []string `json:"categories"`
 }
 
 type definitionVersion struct {
-	Name         string `json:"name"`
-	Served       bool   `json:"served"`
-	Storage      bool   `json:"storage"`
-	Subresources struct {
-		Status *struct{} `json:"status"`
-		Scale  *struct {
-			SpecReplicasPath   string `json:"specReplicasPath"`
-			StatusReplicasPath string `json:"statusReplicasPath"`
-			LabelSelectorPath  string `json:"labelSelectorPath"`
-		} `json:"scale"`
-	} `json:"subresources"`
-	SelectableFields []struct {
-		JSONPath string `json:"jsonPath"`
-	} `json:"selectableFields"`
-	AdditionalPrinterColumns []printerColumn `json:"additionalPrinterColumns"`
-	Schema                   struct {
-		OpenAPIV3Schema *openAPISchema `json:"openAPIV3Schema"`
-	} `json:"schema"`
+	Name                     string                 `json:"name"`
+	Served                   bool                   `json:"served"`
+	Storage                  bool                   `json:"storage"`
+	Subresources             definitionSubresources `json:"subresources"`
+	SelectableFields         []definitionField      `json:"selectableFields"`
+	AdditionalPrinterColumns []printerColumn        `json:"additionalPrinterColumns"`
+	Schema                   definitionSchema       `json:"schema"`
 }
+
+type definitionSubresources struct {
+	Status *definitionStatus `json:"status"`
+	Scale  *definitionScale  `json:"scale"`
+}
+
+type definitionStatus struct{}
+
+type definitionScale struct {
+	SpecReplicasPath   string `json:"specReplicasPath"`
+	StatusReplicasPath string `json:"statusReplicasPath"`
+	LabelSelectorPath  string `json:"labelSelectorPath"`
+}
+
+type definitionField struct {
+	JSONPath string `json:"jsonPath"`
+}
+
+type definitionSchema struct {
+	OpenAPIV3Schema *openAPISchema `json:"openAPIV3Schema"`
+}
+
+// definitionWords turns the names of these types into those of the API, which the
+// real server's errors have in them.
+var definitionWords = strings.NewReplacer(
+	"definitionSubresources", "CustomResourceSubresources",
+	"definitionStatus", "CustomResourceSubresourceStatus",
+	"definitionScale", "CustomResourceSubresourceScale",
+	"definitionSchema", "CustomResourceValidation",
+	"definitionField", "SelectableField",
+	"definition", "CustomResourceDefinition",
+	"printerColumn", "CustomResourceColumnDefinition",
+	"openAPISchema", "JSONSchemaProps",
+	"apisim.", "v1.",
+)
 
 // printerColumn is a column of a table of custom resources.
 type printerColumn struct {
@@ -101,10 +131,12 @@ func crdResource(history int) *resource {
 
 func parseDefinition(data []byte) (*definition, error) {
 	var d definition
-	if err := json.Unmarshal(data, &d); err != nil {
-		return nil, fmt.Errorf("read the definition: %w", err)
+	err := json.Unmarshal(data, &d)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return nil, fmt.Errorf("json: cannot unmarshal %s into Go struct field %s.%s of type %s", wrong.Value,
+			definitionWords.Replace(wrong.Struct), wrong.Field, definitionWords.Replace(wrong.Type.String()))
 	}
-	return &d, nil
+	return &d, err
 }
 
 // validateDefinition checks what the server relies on.
@@ -115,38 +147,53 @@ func validateDefinition(obj *unstructured.Unstructured) error {
 	}
 	d, err := parseDefinition(data)
 	if err != nil {
-		return badRequest("%v", err)
+		return badRequest("%s in version %q cannot be handled as a %s: %v", crdGVK.Kind, crdGVK.Version, crdGVK.Kind, err)
 	}
-	var errs field.ErrorList
+	if errs := d.validate(obj.GetName()); len(errs) > 0 {
+		return apierrors.NewInvalid(crdGVK.GroupKind(), obj.GetName(), errs)
+	}
+	return nil
+}
+
+// validate finds the errors in the order of the real server.
+func (d *definition) validate(name string) (errs field.ErrorList) {
 	spec := field.NewPath("spec")
 	required := func(path *field.Path, value string) {
 		if value == "" {
 			errs = append(errs, field.Required(path, ""))
 		}
 	}
-	required(spec.Child("group"), d.Spec.Group)
-	required(spec.Child("names", "plural"), d.Spec.Names.Plural)
-	required(spec.Child("names", "kind"), d.Spec.Names.Kind)
-	if want := d.Spec.Names.Plural + "." + d.Spec.Group; obj.GetName() != want {
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), obj.GetName(), "must be spec.names.plural+\".\"+spec.group"))
+	if want := d.Spec.Names.Plural + "." + d.Spec.Group; name != want {
+		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), name, "must be spec.names.plural+\".\"+spec.group"))
 	}
-	if d.Spec.Scope != "Namespaced" && d.Spec.Scope != "Cluster" {
+	required(spec.Child("group"), d.Spec.Group)
+	required(spec.Child("scope"), d.Spec.Scope)
+	if d.Spec.Scope != "" && d.Spec.Scope != "Namespaced" && d.Spec.Scope != "Cluster" {
 		errs = append(errs, field.NotSupported(spec.Child("scope"), d.Spec.Scope, []string{"Cluster", "Namespaced"}))
 	}
 	storage := 0
 	for i, v := range d.Spec.Versions {
-		required(spec.Child("versions").Index(i).Child("name"), v.Name)
+		at := spec.Child("versions").Index(i)
+		required(at.Child("name"), v.Name)
+		if v.Schema.OpenAPIV3Schema == nil {
+			errs = append(errs, field.Required(at.Child("schema", "openAPIV3Schema"), ""))
+		}
 		if v.Storage {
 			storage++
 		}
 	}
 	if storage != 1 {
-		errs = append(errs, field.Invalid(spec.Child("versions"), storage, "must have exactly one version marked as storage version"))
+		errs = append(errs, field.Invalid(spec.Child("versions"), d.Spec.Versions, "must have exactly one version marked as storage version"))
 	}
-	if len(errs) > 0 {
-		return apierrors.NewInvalid(crdGVK.GroupKind(), obj.GetName(), errs)
+	names := d.Spec.Names
+	required(spec.Child("names", "plural"), names.Plural)
+	required(spec.Child("names", "singular"), names.Singular+names.Kind) // it has a default
+	required(spec.Child("names", "kind"), names.Kind)
+	required(spec.Child("names", "listKind"), names.ListKind+names.Kind) // it has a default
+	if storage == 0 {
+		errs = append(errs, field.Invalid(field.NewPath("status", "storedVersions"), []string(nil), "must have at least one stored version"))
 	}
-	return nil
+	return errs
 }
 
 // validateRedefinition refuses to change what the objects are kept under.
@@ -175,7 +222,7 @@ func establish(obj *unstructured.Unstructured) {
 	if names["singular"] == nil {
 		names["singular"] = strings.ToLower(kind)
 	}
-	if names["listKind"] == nil {
+	if names["listKind"] == nil && kind != "" {
 		names["listKind"] = kind + "List"
 	}
 	_ = unstructured.SetNestedMap(obj.Object, names, "spec", "names")

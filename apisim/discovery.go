@@ -48,6 +48,8 @@ func (s *Server) serveOther(w http.ResponseWriter, h *http.Request) {
 	case parts[0] == "healthz" || parts[0] == "livez" || parts[0] == "readyz":
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = io.WriteString(w, "ok")
+	case h.URL.Path == "/openapi/v2":
+		serveOpenAPIv2(w, h)
 	case strings.HasPrefix(h.URL.Path, "/openapi/v3"):
 		s.serveOpenAPI(w, h.URL.Path)
 	default:
@@ -248,7 +250,7 @@ func (s *Server) serveVersion(w http.ResponseWriter, h *http.Request, gv schema.
 
 // servePaths answers / with what can be asked for.
 func (s *Server) servePaths(w http.ResponseWriter) {
-	paths := []string{"/api", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"}
+	paths := []string{"/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}
 	for _, g := range s.groups() {
 		if g.name != "" {
 			paths = append(paths, "/apis/"+g.name)

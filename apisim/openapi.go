@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -26,10 +27,33 @@ func (s *Server) serveOpenAPI(w http.ResponseWriter, path string) {
 		return
 	}
 	writeJSON(w, map[string]any{
-		"openapi": "3.0.0",
-		"info":    map[string]any{"title": "Kubernetes", "version": simulatedVersion},
-		"paths":   paths,
+		"openapi":    "3.0.0",
+		"info":       openAPIInfo,
+		"paths":      paths,
+		"components": map[string]any{"schemas": map[string]any{}},
 	})
+}
+
+var openAPIInfo = map[string]any{"title": "Kubernetes", "version": simulatedVersion}
+
+// openAPIv2Media is the protobuf form of the older document.
+const openAPIv2Media = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+
+// serveOpenAPIv2 answers /openapi/v2 with a document that describes nothing: what
+// kubectl reads when it does not find a kind in /openapi/v3, before it says that
+// there is no such kind.
+func serveOpenAPIv2(w http.ResponseWriter, h *http.Request) {
+	if !strings.Contains(h.Header.Get("Accept"), openAPIv2Media) {
+		writeJSON(w, map[string]any{"swagger": "2.0", "info": openAPIInfo, "paths": map[string]any{}})
+		return
+	}
+	// swagger, and info with its title and version, by their numbers.
+	text := func(to []byte, number protowire.Number, value string) []byte {
+		return protowire.AppendString(protowire.AppendTag(to, number, protowire.BytesType), value)
+	}
+	info := text(text(nil, 1, "Kubernetes"), 2, simulatedVersion)
+	w.Header().Set("Content-Type", strings.Replace(openAPIv2Media, "@", ".", 1)) // which alone is a legal media type
+	_, _ = w.Write(text(text(nil, 1, "2.0"), 2, string(info)))
 }
 
 func (s *Server) serveOpenAPIIndex(w http.ResponseWriter) {

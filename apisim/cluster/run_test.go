@@ -173,7 +173,11 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 // A write is done and nobody hears of it. Nothing follows the server here, so
 // that the simulator has to look for itself.
 func TestLostAnswersAreNotTakenForFailures(t *testing.T) {
-	for seed := range int64(3) {
+	seeds := int64(3)
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range seeds {
 		server, _, client := start(t, Options{})
 		config, way := server.Config(), &losing{off: true}
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper { way.next = next; return way })

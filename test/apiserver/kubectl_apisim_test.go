@@ -197,6 +197,37 @@ $ create -n wrong -f -
 {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"Bad_Name"}}
 $ create -n wrong -f -
 {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"date":{"a":"1"}}
+$ create -n wrong -f -
+{"apiVersion":"nowhere.example.com/v1","kind":"Nonsense","metadata":{"name":"x"}}
+$ create -n wrong -f -
+{"apiVersion":"v1","kind":"Nonsense","metadata":{"name":"x"}}
+$ create -n wrong -f -
+{"apiVersion":"apps/v2","kind":"Deployment","metadata":{"name":"x"}}
+$ apply -n wrong -f -
+{"apiVersion":"nowhere.example.com/v1","kind":"Nonsense","metadata":{"name":"x"}}
+$ apply -n wrong -f -
+{"apiVersion":"v1","kind":"Nonsense","metadata":{"name":"x"}}
+$ create --validate=false -n wrong -f -
+{"apiVersion":"v1","kind":"Nonsense","metadata":{"name":"x"}}
+$ explain nonsense
+$ create -f -
+{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.wrong.example.com"},"spec":{"group":1,"scope":"Namespaced"}}
+$ create -f -
+{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.wrong.example.com"},"spec":"nothing"}
+$ create -f -
+{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.wrong.example.com"},"spec":{"group":"wrong.example.com","scope":"Namespaced","names":{"plural":"things","kind":"Thing"},"versions":"v1"}}
+$ create -f -
+{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.wrong.example.com"},"spec":{"group":"wrong.example.com","scope":"Namespaced","names":{"plural":"things","kind":"Thing","shortNames":"t"},"versions":[{"name":"v1","served":"yes","storage":true}]}}
+$ create -f -
+{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.wrong.example.com"},"spec":{"group":"wrong.example.com","scope":"Everywhere","names":{"plural":"things","kind":"Thing"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}
+$ create -f -
+{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"other.wrong.example.com"},"spec":{"group":"wrong.example.com","scope":"Namespaced","names":{"plural":"things","kind":"Thing"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}
+$ create -f -
+{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.wrong.example.com"},"spec":{"group":"wrong.example.com","scope":"Namespaced","names":{"plural":"things","kind":"Thing"},"versions":[{"name":"v1","served":true,"storage":true}]}}
+$ create -f -
+{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.wrong.example.com"},"spec":{"group":"wrong.example.com","scope":"Namespaced","names":{"plural":"things","kind":"Thing"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":1}}}]}}
+$ create -f -
+{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.wrong.example.com"},"spec":{}}
 $ create configmap c -n wrong --from-literal=a=b
 $ create configmap c -n wrong --from-literal=a=b
 $ patch configmap nope -n wrong -p {}
@@ -397,6 +428,23 @@ func TestKubectlFindsTheResourcesOfApisim(t *testing.T) {
 		}
 		if !slices.Contains(have, line) {
 			t.Errorf("apisim has no resource %q", line)
+		}
+	}
+}
+
+// What apisim does not do, kubectl says in a sentence.
+func TestKubectlSaysWhatApisimDoesNotDo(t *testing.T) {
+	k := newTeller(t, startApisim(t).Config())
+	ctx := inTime(t)
+	for _, c := range []struct{ command, input, want string }{
+		{"explain pods", "", "error: GVK map[group: kind:Pod version:v1] not found in OpenAPI schema\n"},
+		{"explain deployments.spec --recursive", "", "error: GVK map[group:apps kind:Deployment version:v1] not found in OpenAPI schema\n"},
+		{"explain pods --output=plaintext-openapiv2", "", "error: couldn't find resource for \"/v1, Kind=Pod\"\n"},
+		{"apply --server-side -f -", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}}`,
+			"error: Server-side apply not available on the server: (this server does not do server-side apply"},
+	} {
+		if said := k.run(ctx, c.command, c.input); !strings.Contains(said, "--- complains\n"+c.want) || !strings.HasSuffix(said, "--- ends exit status 1") {
+			t.Errorf("kubectl %s says\n%s\nwant\n%s", c.command, said, c.want)
 		}
 	}
 }

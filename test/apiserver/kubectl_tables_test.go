@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
@@ -70,7 +71,7 @@ func furnish(ctx context.Context, t *testing.T, config *rest.Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(connection.CloseIdleConnections)
+	t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(connection.Transport) })
 	client, err := dynamic.NewForConfigAndClient(config, connection)
 	if err != nil {
 		t.Fatal(err)

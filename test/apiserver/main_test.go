@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
@@ -43,7 +44,8 @@ func connect(t *testing.T, config *rest.Config) *kubernetes.Clientset {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(http.CloseIdleConnections)
+	// http.CloseIdleConnections does not reach through client-go's wrappers.
+	t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(http.Transport) })
 	client, err := kubernetes.NewForConfigAndClient(config, http)
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package kinform
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/decode"
+	"github.com/kinform/kinform/internal/mutation"
 	"github.com/kinform/kinform/kube"
 )
 
@@ -27,7 +29,7 @@ type Informer[T any] struct {
 // New returns an informer for the server of cfg. It asks the server nothing yet;
 // Run does.
 func New[T any](cfg *rest.Config, o Options) (*Informer[T], error) {
-	client, err := kube.NewClient(cfg)
+	client, err := kube.NewClient(bounded(cfg))
 	if err != nil {
 		return nil, fmt.Errorf("kinform: %w", err)
 	}
@@ -67,8 +69,9 @@ func structOf[T any]() (reflect.Type, error) {
 // core is what all views of one resource share.
 type core struct {
 	*engine.Informer
-	query kube.Query
-	views views
+	query     kube.Query
+	mutations *mutation.Detector // nil if nobody asked for one
+	views     views
 }
 
 // newCore makes a core. What is found out of the server is shared with others of
@@ -89,10 +92,11 @@ func newCore(client rest.Interface, t reflect.Type, o Options, server *engine.Se
 		Protobuf:      !o.JSON && decode.SpeaksProtobuf(t),
 		Limits:        o.limits(),
 	}}
-	c.views.kind = c.kind(t)
+	c.views.kind, c.views.secret = c.kind(t), isSecret(resource.GroupResource())
 	ro := o.reflector()
 	ro.Server = server
 	c.Informer = engine.NewInformer(engine.Options{Residency: o.Residency, Log: o.log()}, ro, c.sources(client, o.Namespaces))
+	c.watchMutations(o)
 	return c, nil
 }
 
@@ -140,6 +144,15 @@ func (c *core) canShow(t reflect.Type) bool {
 // Possible errors: ErrRunning; *RefusedError with the policy FailFast.
 func (inf *Informer[T]) Run(ctx context.Context) error { return inf.core.Run(ctx) }
 
+// Run runs the engine, and looks a last time for readers that changed something.
+func (c *core) Run(ctx context.Context) error {
+	err := c.Informer.Run(ctx)
+	if !errors.Is(err, ErrRunning) {
+		c.mutations.Close()
+	}
+	return err
+}
+
 // HasSynced tells whether the first list is in the store.
 func (inf *Informer[T]) HasSynced() bool { return inf.core.HasSynced() }
 
@@ -158,6 +171,9 @@ func (inf *Informer[T]) decode(r *engine.Record, use engine.Use) (T, error) {
 	if err != nil {
 		var none T
 		return none, err
+	}
+	if inf.core.mutations != nil {
+		inf.core.handedOut(r, inf.view, obj)
 	}
 	return obj.(T), nil
 }

@@ -83,6 +83,16 @@ type Options struct {
 	// again. It must not wait. Default: failures show in Status and in the log.
 	OnFailure func(error)
 
+	// MutationDetector looks for readers that change the objects they got, which
+	// other readers then see until the object is decoded again: MutationsIgnored,
+	// MutationsSampled or MutationsAll. Default: MutationsIgnored. Set
+	// MutationsSampled in production, MutationsAll in tests.
+	MutationDetector MutationDetector
+
+	// OnMutation is told of each such change. It must not wait. Default: they show
+	// in Status and in the log.
+	OnMutation func(Mutation)
+
 	// Logger takes changes of state, failures and rejected objects; never one
 	// line per event. Default: slog.Default().
 	Logger *slog.Logger

@@ -43,6 +43,10 @@ type Status struct {
 	// the last one could not.
 	Rejected     uint64
 	LastRejected error
+	// Mutated counts objects that a reader was found to have changed, and LastMutation
+	// tells of the last one; see Options.MutationDetector.
+	Mutated      uint64
+	LastMutation Mutation
 	// Sources has the state, the cause of a failure, versions and times.
 	Sources []SourceStatus
 	// Subscribers, in the order in which they joined.
@@ -61,6 +65,7 @@ func (c *core) status() Status {
 	}
 	s.Bytes, s.Packed = c.Weight()
 	s.Rejected, s.LastRejected = c.Rejected()
+	s.Mutated, s.LastMutation = c.mutations.Found()
 	for _, sub := range c.Subscriptions() {
 		s.Subscribers = append(s.Subscribers, sub.Status())
 	}
@@ -86,7 +91,7 @@ func (s Status) Staleness() time.Duration {
 			last = src.LastContact
 		}
 	}
-	return time.Since(last)
+	return max(time.Since(last), 0) // a clock may have been set back
 }
 
 func (s Status) worst() SourceStatus {
@@ -109,6 +114,9 @@ func (s Status) String() string {
 	}
 	if s.Rejected > 0 {
 		fmt.Fprintf(&b, ", %d objects rejected, the last one: %v", s.Rejected, s.LastRejected)
+	}
+	if s.Mutated > 0 {
+		fmt.Fprintf(&b, ", %d objects changed by readers, the last one: %v", s.Mutated, s.LastMutation)
 	}
 	return b.String()
 }

@@ -1,0 +1,62 @@
+package kinform
+
+import (
+	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/mutation"
+)
+
+// MutationDetector says how closely an informer looks for readers that change the
+// objects they got. The cache holds bytes, so what is found is exact: the object
+// that was handed out is not what its bytes make.
+type MutationDetector = mutation.Mode
+
+// How closely to look.
+const (
+	// MutationsIgnored looks at nothing. It is the default.
+	MutationsIgnored = mutation.Off
+
+	// MutationsSampled remembers one of about a thousand objects that are handed
+	// out, 64 at a time, and decodes them again every 10 s, for a minute: cheap
+	// enough for production. It tells which object and which fields.
+	MutationsSampled = mutation.Sampled
+
+	// MutationsAll remembers every object that is handed out, 32,768 at a time, and
+	// decodes them again every second. It tells also who got it. It is for tests:
+	// it keeps objects in memory, and takes the time to find each reader.
+	MutationsAll = mutation.Full
+)
+
+// Mutation is an object that a reader changed: its key and type, the fields that
+// differ (never their values), and with MutationsAll the places in the program that
+// got it.
+type Mutation = mutation.Report
+
+// watchMutations starts looking for readers that change objects, if that is asked
+// for. What is found is logged, counted in Status and told to OnMutation.
+func (c *core) watchMutations(o Options) {
+	log := o.log()
+	resource := c.query.String()
+	c.mutations = mutation.New(o.MutationDetector, func(m Mutation) {
+		log("an object was changed by a reader; copy it first (DeepCopy)",
+			"resource", resource, "key", m.Key, "type", m.Type, "fields", m.Fields, "readers", m.Readers)
+		if o.OnMutation != nil {
+			o.OnMutation(m)
+		}
+	})
+}
+
+// handedOut has the detector remember an object, if it wants to.
+func (c *core) handedOut(r *engine.Record, v *engine.View, obj any) {
+	if !c.mutations.Wants() {
+		return
+	}
+	c.mutations.Remember(mutation.Handed{
+		Key:    r.Key(),
+		Object: obj,
+		Fresh:  func() (any, error) { return v.Decode(r) },
+		Forget: func() { c.Forget(r) },
+	}, ownFunctions)
+}
+
+// ownFunctions is how the functions of this package begin.
+const ownFunctions = "github.com/kinform/kinform."

@@ -56,11 +56,15 @@ func (m *removals) isLate(key string, version Version, held *Record) (bool, erro
 	if !m.listed.Before(version) {
 		return false, nil // the list has it, or something newer
 	}
-	if held != nil {
+	// The end may be in a batch that the store does not have yet.
+	gone, known := m.at[key]
+	switch {
+	case known && !gone.Before(version):
+		return false, nil
+	case held != nil:
 		return held.Version().Before(version), nil
-	}
-	if gone, known := m.at[key]; known {
-		return gone.Before(version), nil
+	case known:
+		return true, nil
 	}
 	if !m.forgotten.IsZero() && !m.forgotten.Before(version) {
 		return false, errOutOfOrder

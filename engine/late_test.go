@@ -26,6 +26,7 @@ func TestLateOrAgain(t *testing.T) {
 		{"its end", 0, 15, 15, false},
 		{"from after its end", 0, 15, 16, true},
 		{"its end, and it is back", 17, 15, 15, false},
+		{"from before its end, which the store does not have yet", 12, 15, 14, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var m removals

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -106,6 +107,30 @@ func isHTTP2Cut(err error) bool {
 	return strings.HasPrefix(text, "http2: ") || strings.HasPrefix(text, "stream error: ") ||
 		strings.HasPrefix(text, "connection error: ")
 }
+
+// shorten cuts what a server says of a failure: an error event may be as large as
+// any object, and Status keeps the last one.
+func shorten(source Source, err error) error {
+	if len(err.Error()) <= longest {
+		return err
+	}
+	var status *apierrors.StatusError
+	if !errors.As(err, &status) {
+		return &cutError{cut(err.Error()), err}
+	}
+	s := status.ErrStatus
+	s.Message, s.Details = cut(s.Message), nil
+	return fmt.Errorf("%s: %w", source, &apierrors.StatusError{ErrStatus: s})
+}
+
+// cutError is an error whose text was too long.
+type cutError struct {
+	text string
+	err  error
+}
+
+func (e *cutError) Error() string { return e.text }
+func (e *cutError) Unwrap() error { return e.err }
 
 // isExpired: the server has forgotten the version that was asked for.
 func isExpired(err error) bool {

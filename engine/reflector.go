@@ -480,6 +480,7 @@ func (r *Reflector) failed(err error, next state) state {
 	if err == ErrStalled {
 		err = fmt.Errorf("%s: nothing came for %v: %w", r.source, r.options.Silence, err)
 	}
+	err = shorten(r.source, err)
 	r.failures++
 	r.outage++
 	delay := r.options.Backoff.delay(max(r.failures, r.fruitless), err)

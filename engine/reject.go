@@ -1,15 +1,41 @@
 package engine
 
-import "sync"
+import (
+	"strings"
+	"sync"
+)
 
 // Log takes what is worth a line: the message, and pairs of names and values.
 // It is slog's shape, so that slog and logr fit.
 type Log func(message string, args ...any)
 
+// longest is how much of a text is logged: what a server sends may be of any
+// length.
+const longest = 8 << 10
+
 func (l Log) line(message string, args ...any) {
-	if l != nil {
-		l(message, args...)
+	if l == nil {
+		return
 	}
+	for i, a := range args {
+		switch a := a.(type) {
+		case error:
+			if text := a.Error(); len(text) > longest {
+				args[i] = cut(text)
+			}
+		case string:
+			args[i] = cut(a)
+		}
+	}
+	l(message, args...)
+}
+
+// cut shortens a text that is too long.
+func cut(text string) string {
+	if len(text) <= longest {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longest], "") + "…"
 }
 
 // rejects counts the objects that could not be scanned, decoded or indexed.

@@ -192,6 +192,7 @@ func (s *Subscription) run(ctx context.Context) {
 			s.inHand = deltas[i:]
 			s.deliver(ctx, d)
 		}
+		s.inHand = nil // it would hold on to the whole batch
 	}
 }
 

@@ -5,7 +5,7 @@ MODULES := test/apiserver test/controllerruntime bench
 GOTEST  := go test -race -timeout 15m
 
 .DEFAULT_GOAL := help
-.PHONY: help test short check unit real modules servers bench lint fuzz demo
+.PHONY: help test short check unit real modules servers bench lint fuzz soak demo
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -24,25 +24,21 @@ check: ## formatting and vet, in every module
 servers: ## build etcd, kube-apiserver and kubectl once, into the user's cache folder
 	$(SERVERS)
 
-# Under the race detector these differ from client-go now and then, where a story ends
-# a watch at the instant of its last events: which of the two is seen first is taken to
-# be chance on both sides. That is read off the traces, not proved.
-RACY := TestRandomStoriesAreAsClientGos
-
 unit: ## the tests of the library, the embedded server and the program
-	$(GOTEST) -skip '$(RACY)' ./...
-	go test -run '$(RACY)' ./cache
+	$(GOTEST) ./...
 
 real: servers ## the tests against the real kube-apiserver and etcd
 	go -C test/apiserver test -race -timeout 25m ./...
 
+OLDER := -modfile=go036.mod -tags clientgo036
 modules: servers ## the tests of the other modules, and the drop-ins with client-go's minor before
 	go -C test/controllerruntime test -timeout 10m ./...
-	go build -modfile=go036.mod -tags clientgo036 ./cache/... ./informers/... ./dynamicinformer ./metadatainformer
-	go test -modfile=go036.mod -tags clientgo036 -timeout 10m ./dynamicinformer ./metadatainformer
+	go build $(OLDER) ./cache/... ./informers/... ./dynamicinformer ./metadatainformer
+	go test $(OLDER) -timeout 10m ./cache ./informers ./informers/internal/kinds ./dynamicinformer ./metadatainformer ./internal/dropin
 
-bench: servers ## side by side with client-go on one real server; prints the ratios (some minutes)
-	go -C bench run . 
+BENCH ?= -million -docs ../docs
+bench: servers ## side by side with client-go; writes docs/benchmarks.md, fails on a ratio worse than its limit (about an hour)
+	go -C bench run . $(BENCH)
 
 lint: ## golangci-lint, built from its module (slow the first time)
 	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run ./...
@@ -52,6 +48,13 @@ fuzz: ## each fuzz target for FUZZTIME (default 60s)
 	@for p in ./wire ./apisim; do \
 	  for f in $$(go test -list '^Fuzz' $$p | grep ^Fuzz); do \
 	    echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
+
+SOAK_TIME ?= 20m
+SOAK_SEED ?= 0
+SOAK      := -count=1 -timeout 0 -v -run '^TestSoak$$' -soak.time=$(SOAK_TIME) -soak.seed=$(SOAK_SEED)
+soak: servers ## chaos on both servers, for SOAK_TIME (default 20m) in all; SOAK_SEED=N plays one again
+	go test ./internal/chaos $(SOAK)
+	go -C test/apiserver test . $(SOAK)
 
 demo: ## the main job on the embedded server
 	go run ./cmd/kinform demo --for 10s

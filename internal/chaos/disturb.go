@@ -1,0 +1,113 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kinform/kinform"
+)
+
+// disturb does something to the server in some of the rounds.
+func (r *run) disturb(ctx context.Context, round int) error {
+	faults := r.Server.Faults
+	if len(faults) == 0 || round%2 == 0 {
+		return nil
+	}
+	r.sleep(ctx, time.Duration(r.rng.Int64N(int64(r.Round)/2+1)))
+	fault := faults[r.rng.IntN(len(faults))]
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	r.report.Faults["server: "+fault.Name]++
+	if err := fault.Do(ctx); err != nil {
+		return fmt.Errorf("round %d: %s: %w", round, fault.Name, err)
+	}
+	return nil
+}
+
+// backup is a state of the server to go back to.
+type backup struct {
+	version uint64
+	restore func(context.Context) error
+}
+
+// lost is how many versions the server must lose at least, in every informer's eyes:
+// more than it uses up by itself when it starts. Else no client could see that its
+// history went back.
+const lost = 400
+
+// windBack restores the server from a backup, at quiet points when everybody is up to
+// date: one that is not could hold a version that the restored server gives again
+// before it is asked. For the same reason nobody writes until all have noticed.
+func (r *run) windBack(ctx context.Context, round int) error {
+	if r.Server.Backup == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	defer cancel()
+	if r.backup == nil {
+		if r.rng.IntN(2) == 0 {
+			return nil
+		}
+		version, err := r.clients.version(ctx)
+		if err != nil {
+			return fmt.Errorf("round %d: ask for the version: %w", round, err)
+		}
+		r.backup = &backup{version: version}
+		if r.backup.restore, err = r.Server.Backup(ctx); err != nil {
+			return fmt.Errorf("round %d: make a backup: %w", round, err)
+		}
+		return nil
+	}
+	for _, s := range r.sources() {
+		if number(s) < r.backup.version+lost {
+			return nil // not yet
+		}
+	}
+	r.proxy.Calm(false) // it is noticed in spite of all faults
+	if err := r.backup.restore(ctx); err != nil {
+		return fmt.Errorf("round %d: restore the backup: %w", round, err)
+	}
+	r.backup = nil
+	r.proxy.Sever()
+	r.report.Faults["server: restored from a backup"]++
+	return r.awaitNoticed(ctx, round)
+}
+
+// sources are the states of all lists and watches of those that run.
+func (r *run) sources() (all []kinform.SourceStatus) {
+	for _, m := range r.members {
+		if m.cancel != nil {
+			all = append(all, m.informer.Status().Sources...)
+		}
+	}
+	return all
+}
+
+func number(s kinform.SourceStatus) (n uint64) {
+	_, _ = fmt.Sscan(s.Version.String(), &n) // none is 0
+	return n
+}
+
+// awaitNoticed waits until every informer has seen that the server went back.
+func (r *run) awaitNoticed(ctx context.Context, round int) error {
+	before := r.sources()
+	for {
+		version, err := r.clients.version(ctx)
+		waiting := 0
+		for i, s := range r.sources() {
+			// A watch that was opened since shows that nothing old is on its way.
+			if number(s) > version || s.Watches == before[i].Watches {
+				waiting++
+			}
+		}
+		if err == nil && waiting == 0 {
+			return nil
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("round %d: %d informers do not notice that the server went back to %d: %v", round, waiting, version, r.sources())
+		}
+	}
+}

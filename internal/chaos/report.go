@@ -1,0 +1,127 @@
+package chaos
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kinform/kinform/check"
+)
+
+// Report is what a run did and found.
+type Report struct {
+	Server string
+	Seed   uint64
+	Time   time.Duration
+	// Writes counts changes that the server took.
+	Writes uint64
+	// Told counts the events that subscribers were told.
+	Told check.Told
+	// Faults counts what was injected, by kind.
+	Faults map[string]uint64
+	// Comparisons counts quiet points; Slowest is how long it took at most until
+	// everything was equal after one began.
+	Comparisons int
+	Slowest     time.Duration
+	// Informers counts those that ran; Lists, Watches, Expired and Epochs are what
+	// they did.
+	Informers                       int
+	Lists, Watches, Expired, Epochs uint64
+	// Panics counts those of handlers, Joined the subscribers that came and went.
+	Panics, Joined uint64
+	// Violated counts violations of the contract; Violations are the first of them.
+	Violated   int
+	Violations []check.Violation
+
+	left tally // of informers that have gone
+}
+
+// tally is what an informer has done.
+type tally struct {
+	told                                    check.Told
+	lists, watches, expired, epochs, panics uint64
+	violated                                int
+	violations                              []check.Violation
+}
+
+func newReport(server string, seed uint64) *Report {
+	return &Report{Server: server, Seed: seed, Faults: map[string]uint64{}}
+}
+
+func (r *Report) compared(took time.Duration) {
+	r.Comparisons++
+	r.Slowest = max(r.Slowest, took)
+}
+
+func (r *Report) faults() (n uint64) {
+	for _, k := range r.Faults {
+		n += k
+	}
+	return n
+}
+
+// String is a table for people.
+func (r *Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "chaos on %s, seed %d, %s\n", r.Server, r.Seed, r.Time.Round(time.Second))
+	row := func(name string, value any) { fmt.Fprintf(&b, "  %-34s %10v\n", name, value) }
+	row("writes", r.Writes)
+	row("events delivered", r.Told.Total())
+	row("  changes", r.Told.Changes)
+	row("  what was there, to who joined", r.Told.Initial)
+	row("  reminders", r.Told.Reminders)
+	row("faults injected", r.faults())
+	for _, kind := range slices.SortedFunc(maps.Keys(r.Faults), func(a, b string) int {
+		if c := int(r.Faults[b]) - int(r.Faults[a]); c != 0 {
+			return c
+		}
+		return strings.Compare(a, b)
+	}) {
+		row("  "+kind, r.Faults[kind])
+	}
+	row("informers", r.Informers)
+	row("subscribers that came and went", r.Joined)
+	row("handlers' panics", r.Panics)
+	row("lists", r.Lists)
+	row("watches", r.Watches)
+	row("versions forgotten (410)", r.Expired)
+	row("new epochs", r.Epochs)
+	row("comparisons", r.Comparisons)
+	row("slowest to be equal", r.Slowest.Round(time.Millisecond))
+	row("divergences", r.Violated)
+	for _, v := range r.Violations[:min(len(r.Violations), 20)] {
+		fmt.Fprintf(&b, "%s\n", v)
+	}
+	return b.String()
+}
+
+func (t *tally) add(o tally) {
+	t.told.Initial += o.told.Initial
+	t.told.Changes += o.told.Changes
+	t.told.Reminders += o.told.Reminders
+	t.lists += o.lists
+	t.watches += o.watches
+	t.expired += o.expired
+	t.epochs += o.epochs
+	t.panics += o.panics
+	t.violated += o.violated
+	t.violations = append(t.violations, o.violations...)
+}
+
+// collect brings the report up to date.
+func (r *run) collect() {
+	t := r.report.left
+	t.violations = slices.Clone(t.violations)
+	for _, m := range r.members {
+		t.add(m.tally())
+	}
+	rep := r.report
+	rep.Writes = r.writers.written.Load()
+	rep.Told, rep.Lists, rep.Watches, rep.Expired, rep.Epochs = t.told, t.lists, t.watches, t.expired, t.epochs
+	rep.Panics, rep.Violated, rep.Violations = t.panics, t.violated, t.violations
+	for kind, n := range r.proxy.Counts() {
+		rep.Faults[string(kind)] = n
+	}
+}

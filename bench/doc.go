@@ -1,6 +1,15 @@
-// Command bench runs kinform and client-go side by side on one server and prints
-// the ratios. Each run is a process of its own, so that its peak memory is its
-// own, too; the two take turns; the median of the rounds counts.
+// Command bench runs kinform and client-go side by side, prints the ratios, and
+// fails when one is worse than the limit that is kept beside it.
 //
-//	go run . -objects 50000 -rounds 3
+//	go run . -objects 50000 -rounds 3 -million -docs ../docs
+//	go run . -objects 3000 -rounds 1 -only sync-pods,updates-1
+//	go run . -study
+//
+// Each run is a process of its own, so that its peak memory is its own, too; the
+// sides take turns; the median of the rounds counts.
+//
+// Read benchmarks.go first: it has every piece of work, its sides, and its rows
+// with their limits. What a child process does for one is in the function of
+// that name in works (child.go). lab.go has the servers, report.go and chart.go
+// what is printed and written.
 package main

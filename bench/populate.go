@@ -16,32 +16,31 @@ import (
 	"github.com/kinform/kinform/test/apiserver"
 )
 
-// populate puts n varied pods onto the server. The first pod of each workload is
+// populatePods puts n varied pods onto the server. The first pod of each workload is
 // created through kube-apiserver, so that defaults and managedFields are the
 // server's own; its siblings are made from what was stored, and written to etcd.
-func populate(ctx context.Context, s *apiserver.Server, n int) error {
+func populatePods(ctx context.Context, s *apiserver.Server, n int) error {
 	client, err := kubernetes.NewForConfig(s.Config())
 	if err != nil {
 		return err
 	}
-	p := populator{ctx: ctx, server: s, client: client, templates: map[string]*corev1.Pod{}, spaces: map[string]bool{}}
+	p := podPopulator{spaces: spaces{client: client}, ctx: ctx, server: s, templates: map[string]*corev1.Pod{}}
 	if err := s.PutMany(ctx, p.pods(n)); err != nil {
 		return err
 	}
 	return p.err
 }
 
-type populator struct {
+type podPopulator struct {
+	spaces
 	ctx       context.Context
 	server    *apiserver.Server
-	client    kubernetes.Interface
 	templates map[string]*corev1.Pod // by owner
-	spaces    map[string]bool
 	err       error
 }
 
 // pods yields the etcd entries of the pods that are made from templates.
-func (p *populator) pods(n int) iter.Seq2[string, []byte] {
+func (p *podPopulator) pods(n int) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for pod := range objects.New(objects.Options{Seed: 1}).Pods(n) {
 			owner := string(metav1.GetControllerOf(pod).UID)
@@ -53,9 +52,8 @@ func (p *populator) pods(n int) iter.Seq2[string, []byte] {
 				p.templates[owner] = template
 				continue
 			}
-			value, err := encode(sibling(template, pod))
-			if err != nil {
-				p.err = err
+			var value []byte
+			if value, p.err = encode(sibling(template, pod)); p.err != nil {
 				return
 			}
 			if !yield(fmt.Sprintf("/registry/pods/%s/%s", pod.Namespace, pod.Name), value) {
@@ -67,14 +65,9 @@ func (p *populator) pods(n int) iter.Seq2[string, []byte] {
 
 // create makes a pod and its status through the server, and returns what etcd
 // has of it.
-func (p *populator) create(pod *corev1.Pod) (*corev1.Pod, error) {
-	if !p.spaces[pod.Namespace] {
-		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: pod.Namespace}}
-		_, err := p.client.CoreV1().Namespaces().Create(p.ctx, ns, metav1.CreateOptions{})
-		if err != nil && !apierrors.IsAlreadyExists(err) {
-			return nil, err
-		}
-		p.spaces[pod.Namespace] = true
+func (p *podPopulator) create(pod *corev1.Pod) (*corev1.Pod, error) {
+	if err := p.ensure(p.ctx, pod.Namespace); err != nil {
+		return nil, err
 	}
 	fresh := pod.DeepCopy()
 	fresh.ResourceVersion, fresh.ManagedFields = "", nil
@@ -104,8 +97,31 @@ func sibling(template, pod *corev1.Pod) *corev1.Pod {
 	return &s
 }
 
+// spaces makes namespaces that are missing.
+type spaces struct {
+	client kubernetes.Interface
+	there  map[string]bool
+}
+
+func (s *spaces) ensure(ctx context.Context, name string) error {
+	if s.there[name] {
+		return nil
+	}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	_, err := s.client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create the namespace %s: %w", name, err)
+	}
+	if s.there == nil {
+		s.there = map[string]bool{}
+	}
+	s.there[name] = true
+	return nil
+}
+
 var magic = []byte("k8s\x00")
 
+// encode writes a pod as etcd has it, and as it is sent on its own.
 func encode(pod *corev1.Pod) ([]byte, error) {
 	raw, err := pod.Marshal()
 	if err != nil {

@@ -7,51 +7,87 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kinform/kinform"
+	"github.com/kinform/kinform/internal/objects"
 )
 
+// verifyPods compares each pod of kinform's cache with what the server lists.
+func verifyPods(ctx context.Context, t task) (metrics, error) {
+	client, err := kubernetes.NewForConfig(t.Server.config())
+	if err != nil {
+		return nil, err
+	}
+	return verify(ctx, t, kinform.Options{}, func(o metav1.ListOptions) ([]*corev1.Pod, string, error) {
+		page, err := client.CoreV1().Pods("").List(ctx, o)
+		if err != nil {
+			return nil, "", err
+		}
+		var all []*corev1.Pod
+		for i := range page.Items {
+			page.Items[i].SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+			all = append(all, &page.Items[i])
+		}
+		return all, page.Continue, nil
+	})
+}
+
+// verifyCustom does the same with custom resources.
+func verifyCustom(ctx context.Context, t task) (metrics, error) {
+	client, err := dynamic.NewForConfig(t.Server.config())
+	if err != nil {
+		return nil, err
+	}
+	options := kinform.Options{Resource: objects.CustomResource}
+	return verify(ctx, t, options, func(o metav1.ListOptions) ([]*unstructured.Unstructured, string, error) {
+		page, err := client.Resource(objects.CustomResource).List(ctx, o)
+		if err != nil {
+			return nil, "", err
+		}
+		var all []*unstructured.Unstructured
+		for i := range page.Items {
+			all = append(all, &page.Items[i])
+		}
+		return all, page.GetContinue(), nil
+	})
+}
+
 // verify syncs an informer and compares each of its objects with what the server
-// lists. It returns how many are equal; one that is not is an error.
-func verify(ctx context.Context, t task) (int, any, error) {
-	pods, err := kinform.New[*corev1.Pod](t.Config.config(), kinform.Options{})
+// lists, page by page. One that is not equal is an error.
+func verify[T metav1.Object](ctx context.Context, t task, o kinform.Options, list func(metav1.ListOptions) ([]T, string, error)) (metrics, error) {
+	inf, err := kinform.New[T](t.Server.config(), o)
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
-	go func() { _ = pods.Run(context.WithoutCancel(ctx)) }()
-	if err := pods.WaitSynced(ctx); err != nil {
-		return 0, nil, err
-	}
-	client, err := kubernetes.NewForConfig(t.Config.config())
-	if err != nil {
-		return 0, nil, err
+	go func() { _ = inf.Run(context.WithoutCancel(ctx)) }()
+	if err := inf.WaitSynced(ctx); err != nil {
+		return nil, err
 	}
 	equal, next := 0, ""
 	for {
-		page, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 1000, Continue: next})
-		if err != nil {
-			return equal, nil, err
+		var page []T
+		if page, next, err = list(metav1.ListOptions{Limit: 1000, Continue: next}); err != nil {
+			return nil, err
 		}
-		for i := range page.Items {
-			want := &page.Items[i]
-			held, err := pods.Lister().Namespace(want.Namespace).Get(want.Name)
+		for _, want := range page {
+			got, err := inf.Lister().Namespace(want.GetNamespace()).Get(want.GetName())
 			if err != nil {
-				return equal, nil, err
+				return nil, err
 			}
-			got := *held
-			got.TypeMeta = want.TypeMeta
-			if !equality.Semantic.DeepEqual(&got, want) {
-				return equal, nil, fmt.Errorf("%s/%s differs from what the server lists", want.Namespace, want.Name)
+			if !equality.Semantic.DeepEqual(got, want) {
+				return nil, fmt.Errorf("%s/%s differs from what the server lists", want.GetNamespace(), want.GetName())
 			}
 			equal++
 		}
-		if next = page.Continue; next == "" {
+		if next == "" {
 			break
 		}
 	}
-	if n := pods.Lister().Len(); n != equal {
-		return equal, nil, fmt.Errorf("the cache has %d objects, the server lists %d", n, equal)
+	if n := inf.Lister().Len(); n != equal || n != t.Objects {
+		return nil, fmt.Errorf("the cache has %d objects, the server lists %d, %d were made", n, equal, t.Objects)
 	}
-	return equal, pods, nil
+	return metrics{"equal": float64(equal)}, nil
 }

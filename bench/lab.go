@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinform/kinform/apisim"
+	"github.com/kinform/kinform/internal/objects"
+	"github.com/kinform/kinform/test/apiserver"
+)
+
+// Where the objects of a benchmark come from.
+const (
+	podServer    = "pods"   // the real server, with pods
+	customServer = "custom" // the same one, with custom resources
+	replayServer = "replay" // prebuilt answers, as fast as the socket takes them
+	simServer    = "apisim" // an API server in memory
+)
+
+// lab has the servers, each started when it is first asked for.
+type lab struct {
+	objects int
+
+	real         *apiserver.Server
+	pods, custom bool // are on the real server
+	replay       *replay
+	sim          *apisim.Server
+	simObjects   int
+}
+
+// server returns how to reach a server that has n objects.
+func (l *lab) server(ctx context.Context, kind string, n int) (server, error) {
+	switch kind {
+	case podServer:
+		return l.realWith(ctx, &l.pods, "verify-pods", populatePods)
+	case customServer:
+		return l.realWith(ctx, &l.custom, "verify-custom", populateCustom)
+	case replayServer:
+		return l.replayOf(n)
+	case simServer:
+		return l.simOf(n)
+	}
+	return server{}, nil
+}
+
+// realWith returns the real server after objects of a kind were put onto it, and
+// kinform's cache of them was found equal to what the server lists.
+func (l *lab) realWith(ctx context.Context, there *bool, verify string, populate func(context.Context, *apiserver.Server, int) error) (server, error) {
+	if l.real == nil {
+		var err error
+		if l.real, err = apiserver.Start(apiserver.Options{}); err != nil {
+			return server{}, err
+		}
+	}
+	c := l.real.Config()
+	s := server{Host: c.Host, Token: c.BearerToken, CA: c.CAData}
+	if *there {
+		return s, nil
+	}
+	*there = true
+	began := time.Now()
+	if err := populate(ctx, l.real, l.objects); err != nil {
+		return s, err
+	}
+	fmt.Fprintf(os.Stderr, "%d objects on the server after %.0f s\n", l.objects, time.Since(began).Seconds())
+	m, err := runChild(ctx, task{Work: verify, Server: s, Objects: l.objects}, nil)
+	if err != nil {
+		return s, err
+	}
+	fmt.Fprintf(os.Stderr, "%.0f objects of kinform's cache are equal to what the server lists, field by field\n", m["equal"])
+	return s, nil
+}
+
+func (l *lab) replayOf(n int) (server, error) {
+	if l.replay != nil && l.replay.size() == n {
+		return l.replay.server(), nil
+	}
+	if l.replay != nil {
+		l.replay.close()
+	}
+	var err error
+	l.replay, err = startReplay(n)
+	if err != nil {
+		return server{}, err
+	}
+	return l.replay.server(), nil
+}
+
+// simOf loads varied pods into a simulated server. The more there are, the more
+// workloads and nodes they have.
+func (l *lab) simOf(n int) (server, error) {
+	if l.sim != nil && l.simObjects == n {
+		return server{Host: l.sim.URL()}, nil
+	}
+	if l.sim != nil {
+		_ = l.sim.Close()
+	}
+	var err error
+	if l.sim, err = apisim.Start(apisim.Options{}); err != nil {
+		return server{}, err
+	}
+	l.simObjects = n
+	began := time.Now()
+	g := objects.New(objects.Options{Seed: 1, Workloads: max(300, n/300), Nodes: max(100, n/100)})
+	err = l.sim.Load(func(yield func(runtime.Object) bool) {
+		for pod := range g.Pods(n) {
+			if !yield(pod) {
+				return
+			}
+		}
+	})
+	fmt.Fprintf(os.Stderr, "%d pods in the simulated server after %.0f s\n", n, time.Since(began).Seconds())
+	return server{Host: l.sim.URL()}, err
+}
+
+// close stops every server that runs.
+func (l *lab) close() {
+	if l.real != nil {
+		if err := l.real.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "bench: the real server:", err)
+		}
+	}
+	if l.replay != nil {
+		l.replay.close()
+	}
+	if l.sim != nil {
+		_ = l.sim.Close()
+	}
+	*l = lab{objects: l.objects}
+}

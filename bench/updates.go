@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/kinform/kinform"
+)
+
+// updates measures the whole way of an update: from the socket through the store
+// to the last of the handlers.
+func updates(ctx context.Context, t task) (metrics, error) {
+	listed, err := tell(ctx, t.Server, "/reset")
+	if err != nil {
+		return nil, err
+	}
+	u := &updateRun{last: strconv.FormatUint(listed+uint64(t.Updates), 10), calls: make([]atomic.Int64, t.Handlers)}
+	u.waiting.Add(t.Handlers)
+	if t.Side == kinformTyped {
+		err = u.typed(ctx, t)
+	} else {
+		err = u.shared(ctx, t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	waitQuiet()
+	cpuBefore, mallocsBefore, began := cpu(), mallocs(), time.Now()
+	if _, err := tell(ctx, t.Server, fmt.Sprintf("/start?updates=%d", t.Updates)); err != nil {
+		return nil, err
+	}
+	if err := u.wait(ctx); err != nil {
+		return nil, err
+	}
+	n := float64(t.Updates)
+	m := metrics{"updates/s": n / time.Since(began).Seconds(), "mallocs": (mallocs() - mallocsBefore) / n, "cpu per update": (cpu() - cpuBefore) / n}
+	told := int64(0)
+	for i := range u.calls {
+		told += u.calls[i].Load()
+	}
+	m["told"] = float64(told) / n / float64(t.Handlers)
+	return m, nil
+}
+
+type updateRun struct {
+	last    string
+	calls   []atomic.Int64
+	waiting sync.WaitGroup
+}
+
+// told is what a handler does with an update.
+func (u *updateRun) told(handler int, version string) {
+	u.calls[handler].Add(1)
+	if version == u.last {
+		u.waiting.Done()
+	}
+}
+
+func (u *updateRun) wait(ctx context.Context) error {
+	all := make(chan struct{})
+	go func() { u.waiting.Wait(); close(all) }()
+	select {
+	case <-all:
+		return nil
+	case <-ctx.Done():
+		var calls []int64
+		for i := range u.calls {
+			calls = append(calls, u.calls[i].Load())
+		}
+		return fmt.Errorf("the handlers were told of %v updates: %w", calls, context.Cause(ctx))
+	}
+}
+
+func (u *updateRun) shared(ctx context.Context, t task) error {
+	factory, err := podFactory(t)
+	if err != nil {
+		return err
+	}
+	inf := factory.Core().V1().Pods().Informer()
+	var regs []cache.InformerSynced
+	for i := range t.Handlers {
+		reg, err := inf.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(before, after any) {
+			old, pod := before.(*corev1.Pod), after.(*corev1.Pod)
+			sink.Add(int64(len(old.Status.Phase) + len(pod.Status.Phase)))
+			u.told(i, pod.ResourceVersion)
+		}})
+		if err != nil {
+			return err
+		}
+		regs = append(regs, reg.HasSynced)
+	}
+	factory.Start(context.WithoutCancel(ctx).Done())
+	if !cache.WaitForCacheSync(ctx.Done(), regs...) {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func (u *updateRun) typed(ctx context.Context, t task) error {
+	inf, err := kinform.New[*corev1.Pod](t.Server.config(), kinform.Options{})
+	if err != nil {
+		return err
+	}
+	var subs []*kinform.Subscription
+	for i := range t.Handlers {
+		subs = append(subs, inf.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.Pod]) {
+			if ev.Kind != kinform.Updated {
+				return
+			}
+			if t.Read {
+				sink.Add(int64(len(ev.Old().Status.Phase) + len(ev.New().Status.Phase)))
+			}
+			u.told(i, ev.ResourceVersion())
+		}, kinform.SubscribeOptions{Limit: 2 * t.Updates})) // nothing is merged
+	}
+	go func() { _ = inf.Run(context.WithoutCancel(ctx)) }()
+	for _, sub := range subs {
+		if err := sub.WaitSynced(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drain reads the updates and throws them away: what the feed can do.
+func drain(ctx context.Context, t task) (metrics, error) {
+	listed, err := tell(ctx, t.Server, "/reset")
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/api/v1/pods?watch=1&resourceVersion=%d", t.Server.Host, listed), nil)
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	if _, err := tell(ctx, t.Server, fmt.Sprintf("/start?updates=%d", t.Updates)); err != nil {
+		return nil, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	last := []byte(strconv.FormatUint(listed+uint64(t.Updates), 10))
+	if err := readUntil(res.Body, last); err != nil {
+		return nil, err
+	}
+	n := float64(t.Updates)
+	return metrics{"updates/s": n / time.Since(began).Seconds(), "mallocs": 0, "cpu per update": cpu() / n}, nil
+}
+
+// readUntil reads until the word has come.
+func readUntil(r io.Reader, word []byte) error {
+	buf := make([]byte, 256<<10)
+	kept := 0
+	for {
+		n, err := r.Read(buf[kept:])
+		if bytes.Contains(buf[:kept+n], word) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		tail := min(kept+n, len(word)-1)
+		copy(buf, buf[kept+n-tail:kept+n])
+		kept = tail
+	}
+}

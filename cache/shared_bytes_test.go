@@ -15,7 +15,7 @@ import (
 )
 
 // oursBytes is kinform as the factories use it: it reads bytes.
-var oursBytes = side{"kinform, reading bytes", fromBytes, cache.ShutDownEventHandler, cache.WaitForCacheSync}
+var oursBytes = side{"kinform, reading bytes", fromBytes, cache.WaitForCacheSync}
 
 func fromBytes(lw cache.ListerWatcher, example runtime.Object, o cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
 	pods := byteSource{kube.NewObjectSource("pods", lw)}

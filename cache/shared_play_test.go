@@ -24,13 +24,12 @@ import (
 type side struct {
 	name     string
 	make     func(cache.ListerWatcher, runtime.Object, cache.SharedIndexInformerOptions) cache.SharedIndexInformer
-	shutDown func(cache.SharedInformer, cache.ResourceEventHandlerRegistration) error
 	waitSync func(<-chan struct{}, ...cache.InformerSynced) bool
 }
 
 var (
-	theirs = side{"client-go", clientgo.NewSharedIndexInformerWithOptions, clientgo.ShutDownEventHandler, clientgo.WaitForCacheSync}
-	ours   = side{"kinform", cache.NewSharedIndexInformerWithOptions, cache.ShutDownEventHandler, cache.WaitForCacheSync}
+	theirs = side{"client-go", clientgo.NewSharedIndexInformerWithOptions, clientgo.WaitForCacheSync}
+	ours   = side{"kinform", cache.NewSharedIndexInformerWithOptions, cache.WaitForCacheSync}
 )
 
 // story is a story: what a server and a program do, step by step, each once all

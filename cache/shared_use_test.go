@@ -133,33 +133,15 @@ var uses = map[string]use{
 		kept, _ := p.informer.AddEventHandler(nothing)
 		say("%v", p.informer.RemoveEventHandler(foreign))
 		say("%v %v", p.informer.RemoveEventHandler(mine), p.informer.RemoveEventHandler(mine))
-		say("%v %v", p.side.shutDown(p.informer, mine), mine.HasSynced())
 		started(p)
 		say("%v %v", p.informer.RemoveEventHandler(foreign), kept.HasSynced())
 		late, _ := p.informer.AddEventHandler(nothing)
 		say("%v %v", p.informer.RemoveEventHandler(late), p.informer.RemoveEventHandler(late))
-		say("%v", p.side.shutDown(p.informer, late))
 		stop(p)
 		<-p.ended
 		say("%v %v", p.informer.RemoveEventHandler(kept), p.informer.RemoveEventHandler(late))
-		say("%v", p.side.shutDown(p.informer, kept))
 		say("%t", p.informer.RemoveEventHandler(nil) != nil)
 		say("%t", p.informer.RemoveEventHandler(strange{}) != nil)
-		say("%t", p.side.shutDown(p.informer, strange{}) != nil)
-	},
-	"ShutDownEventHandler waits": func(t *testing.T, p *player, say func(string, ...any)) {
-		started(p)
-		join("h")(p)
-		synctest.Wait()
-		hold("h")(p)
-		p.server.do(put("d"))
-		synctest.Wait()
-		done := make(chan error, 1)
-		go func() { done <- p.side.shutDown(p.informer, p.handlers["h"].registration) }()
-		synctest.Wait()
-		say("ended %t", len(done) == 1)
-		let("h")(p)
-		say("%v", <-done)
 	},
 	"what a handler may call": func(t *testing.T, p *player, say func(string, ...any)) {
 		var late cache.ResourceEventHandlerRegistration

@@ -41,21 +41,42 @@ func Load(paths ...string) ([]*types.Package, error) {
 
 // exportFiles maps each package and what it depends on to its export data.
 func exportFiles(paths []string) (map[string]string, error) {
-	args := append([]string{"list", "-export", "-deps", "-tags", buildTags, "-f", "{{.ImportPath}}\t{{.Export}}", "--"}, paths...)
+	lines, err := goList(append([]string{"-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", "--"}, paths...)...)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]string{}
+	for _, line := range lines {
+		if path, file, _ := strings.Cut(line, "\t"); file != "" {
+			files[path] = file
+		}
+	}
+	return files, nil
+}
+
+// Packages returns the import paths of the packages that match a pattern.
+func Packages(pattern string) ([]string, error) { return goList("--", pattern) }
+
+// goList runs go list as the go command runs this test: with the same tags and the
+// same requirements. It returns the lines.
+func goList(args ...string) ([]string, error) {
+	flags, err := buildFlags()
+	if err != nil {
+		return nil, err
+	}
+	out, err := run(append(append([]string{"list"}, flags...), args...)...)
+	return strings.Split(strings.TrimSpace(out), "\n"), err
+}
+
+// run runs the go command.
+func run(args ...string) (string, error) {
 	out, err := exec.Command("go", args...).Output()
 	if err != nil {
 		var failed *exec.ExitError
 		if errors.As(err, &failed) {
 			err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(failed.Stderr))
 		}
-		return nil, fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
+		return "", fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
 	}
-	files := map[string]string{}
-	for line := range strings.Lines(string(out)) {
-		path, file, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		if file != "" {
-			files[path] = file
-		}
-	}
-	return files, nil
+	return string(out), nil
 }

@@ -2,6 +2,6 @@
 
 package surface
 
-// buildTags is what the packages under comparison are built with: the same as
+// buildFlags are what the packages under comparison are built with: the same as
 // this package itself.
-const buildTags = ""
+func buildFlags() ([]string, error) { return nil, nil }

@@ -45,6 +45,8 @@ var badInput = []story{
 	{"an object that does not fit its type", misfit},
 	{"a custom resource with a field of the wrong type", wrongField},
 	{"an index function that panics", panickingIndex},
+	{"an index function that panics for what was there before it", panickingLateIndex},
+	{"an index function that panics for another object of the same name", panickingReborn},
 }
 
 const (

@@ -203,13 +203,7 @@ func (e *env) define(r schema.GroupVersionResource) dynamic.ResourceInterface {
 
 func panickingIndex(e *env) {
 	s := newSick(e, kinform.Options{})
-	byValue := func(o object) []string {
-		if o.Data[value] == "panic" {
-			panic("an index function that panics")
-		}
-		return []string{o.Data[value]}
-	}
-	ix := kinform.AddIndex(s.inf, "value", byValue)
+	ix := kinform.AddIndex(s.inf, "value", explosive)
 	s.sync()
 	e.update("victim", "panic")
 	e.create("new", "panic")
@@ -228,5 +222,51 @@ func panickingIndex(e *env) {
 	if keys := slices.Collect(ix.Keys("good")); !slices.Equal(keys, []string{e.key("new")}) {
 		e.Errorf("the index has %v, want the new one", keys)
 	}
+	s.wantWell()
+}
+
+// explosive panics for some values; the others it is found under.
+func explosive(o object) []string {
+	if o.Data[value] == "panic" {
+		panic("an index function that panics")
+	}
+	return []string{o.Data[value]}
+}
+
+func panickingLateIndex(e *env) {
+	s := newSick(e, kinform.Options{})
+	s.sync()
+	s.w.hears(e.update("victim", "panic"))
+	ix := kinform.AddIndex(s.inf, "value", explosive)
+	e.wantRejected(s.inf, 1)
+	e.wantStore(s.inf, e.onServer()) // only this index does not have it
+	if got := slices.Sorted(slices.Values(ix.Values())); !slices.Equal(got, []string{"1", "watched"}) {
+		e.Errorf("the index has the values %v, want those of the others", got)
+	}
+	s.w.hears(e.update("victim", "good"))
+	if keys := slices.Collect(ix.Keys("good")); !slices.Equal(keys, []string{e.key("victim")}) {
+		e.Errorf("the index has %v, want the victim", keys)
+	}
+	s.wantWell()
+}
+
+// panickingReborn hides the end of an object: the last good state under its name is
+// not one of the object that took it.
+func panickingReborn(e *env) {
+	s := newSick(e, kinform.Options{JSON: true})
+	s.m.frames(isWatch, func(frame []byte) []byte {
+		if eventType(frame) == "DELETED" && bytes.Contains(frame, []byte(`"name":"victim"`)) {
+			return nil
+		}
+		return frame
+	})
+	kinform.AddIndex(s.inf, "value", explosive)
+	s.sync()
+	e.recreate("victim", "panic")
+	s.w.until("the end of the first victim", func() bool { return s.w.state[e.key("victim")].kind == "" })
+	if o, err := s.inf.Lister().Get(e.key("victim")); !errors.Is(err, kinform.ErrNotFound) {
+		e.Errorf("the store has %v (%v), which is gone", o, err)
+	}
+	e.wantRejected(s.inf, 1)
 	s.wantWell()
 }

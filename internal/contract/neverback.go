@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,7 +23,12 @@ import (
 var neverBack = []story{
 	{"events that come twice or late are not told", repeatedEvents},
 	{"a list older than the store changes nothing", olderList},
+	{"a list that claims to be older than what is in it", modestList},
+	{"a list with an older state of one object", olderItem},
+	{"a bookmark of an older version has the server asked", olderBookmark},
 	{"a server restored from a backup starts a new epoch", restored},
+	{"a server restored between two runs starts a new epoch", restoredBetween},
+	{"a server restored during a silence starts a new epoch", restoredInSilence},
 	{"versions that a restored server gives a second time", versionsAgain},
 }
 
@@ -103,6 +109,99 @@ func olderList(e *env) {
 	end := e.create("the-end", "")
 	w.hears(end)
 	w.wantTold(mark, map[string][]told{"the-end": {toldOf(kinform.Added, end)}})
+	e.wantStore(inf, e.onServer())
+	if n := inf.Status().Sources[0].Epochs; n != 0 {
+		e.Errorf("%d new epochs, though the server did not go back", n)
+	}
+}
+
+// modestList has the watch begin before what the list had: it brings again what is
+// older than the store.
+func modestList(e *env) {
+	first := e.create("o", "1")
+	e.update("o", "2")
+	three := e.update("o", "3")
+	cfg := e.config()
+	e.meddle(cfg).lists(once(isList), func(body []byte) []byte {
+		list := parse[fields](body)
+		list.in("metadata", func(m fields) { m["resourceVersion"] = render(first.ResourceVersion) })
+		return render(list)
+	})
+	inf := e.informer(cfg, kinform.Options{JSON: true})
+	w := e.subscribe(inf, "witness", subscribed{})
+	e.sync(inf)
+	four := e.update("o", "4")
+	w.hears(four)
+	initial := toldOf(kinform.Added, three)
+	initial.initial = true
+	w.wantTold(0, map[string][]told{"o": {initial, updated(three, four)}})
+	e.wantStore(inf, e.onServer())
+}
+
+// olderItem has a relist that is new, but for one object.
+func olderItem(e *env) {
+	e.seed("1", "o", "other")
+	cfg, proxy := e.proxied()
+	m := e.meddle(cfg)
+	var old []byte // the first list's state of the object
+	find := func(body []byte, each func(o fields) fields) []byte {
+		list := parse[fields](body)
+		items := parse[[]fields](list["items"])
+		for i, o := range items {
+			if bytes.Contains(o["metadata"], []byte(`"name":"o"`)) {
+				items[i] = each(o)
+			}
+		}
+		list["items"] = render(items)
+		return render(list)
+	}
+	m.lists(once(isList), func(body []byte) []byte {
+		return find(body, func(o fields) fields { old = render(o); return o })
+	})
+	inf := e.informer(cfg, kinform.Options{JSON: true})
+	w := e.subscribe(inf, "witness", subscribed{})
+	e.sync(inf)
+	w.hears(e.update("o", "2"))
+	mark := w.mark()
+	answered := make(chan struct{})
+	m.before(once(isWatch), gone)
+	m.lists(once(isList), func(body []byte) []byte {
+		defer close(answered)
+		return find(body, func(fields) fields { return parse[fields](old) })
+	})
+	proxy.Cut()
+	e.await(answered, "the relist")
+	end := e.create("the-end", "")
+	w.hears(end)
+	w.wantTold(mark, map[string][]told{"the-end": {toldOf(kinform.Added, end)}})
+	e.wantStore(inf, e.onServer())
+}
+
+// olderBookmark is what a server sends on that was restored under an open watch.
+func olderBookmark(e *env) {
+	e.create("o", "1")
+	cfg := e.config()
+	m := e.meddle(cfg)
+	bookmark := `{"type":"BOOKMARK","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"1"}}}`
+	m.frames(once(isWatch), func(frame []byte) []byte {
+		if bytes.Contains(frame, []byte(`"value":"2"`)) {
+			return slices.Concat(frame, []byte(bookmark))
+		}
+		return frame
+	})
+	asked := make(chan struct{})
+	m.before(once(isList, func(r *http.Request) bool { return r.URL.Query().Get("resourceVersion") == "" }), func(*http.Request) *http.Response {
+		close(asked)
+		return nil
+	})
+	inf := e.informer(cfg, kinform.Options{JSON: true})
+	w := e.subscribe(inf, "witness", subscribed{})
+	// Versions may have been given twice, so what it knows may be told once more.
+	w.goesBack.Store(true)
+	e.sync(inf)
+	w.hears(e.update("o", "2"))
+	e.await(asked, "a list of what the server has")
+	w.hears(e.update("o", "3"))
 	e.wantStore(inf, e.onServer())
 	if n := inf.Status().Sources[0].Epochs; n != 0 {
 		e.Errorf("%d new epochs, though the server did not go back", n)
@@ -200,6 +299,52 @@ func restored(e *env) {
 		})
 	}
 	e.awaitLine(0, "history went back", nil)
+}
+
+func restoredBetween(e *env) {
+	v := e.versions()
+	e.seed("0", "kept", "updated")
+	restore := e.backup()
+	inf := e.informer(e.config(), kinform.Options{})
+	w := e.subscribe(inf, "witness", subscribed{})
+	stop := e.sync(inf)
+	e.update("updated", "1")
+	v.burn(margin)
+	w.hears(e.create("created", "0"))
+	stop()
+	w.goesBack.Store(true)
+	restore()
+	e.run(inf)
+	w.until("the new epoch", func() bool { return w.state[e.key("created")].kind == "" })
+	e.wantEpoch(inf, w, e.create("the-end", "0"))
+}
+
+// restoredInSilence has the watch hang while the server is restored. There are no
+// bookmarks to tell of it either.
+func restoredInSilence(e *env) {
+	v := e.versions()
+	e.seed("0", "kept", "updated")
+	restore := e.backup()
+	cfg := e.config()
+	never := make(chan struct{})
+	m := e.meddle(cfg)
+	m.bodies(once(isWatch), func(r *http.Response) io.Reader { return &peaceful{r.Body, r.Request.Context(), never} })
+	m.frames(isWatch, func(frame []byte) []byte {
+		if eventType(frame) == "BOOKMARK" {
+			return nil
+		}
+		return frame
+	})
+	inf := e.informer(cfg, kinform.Options{JSON: true, Silence: 3 * silence})
+	w := e.subscribe(inf, "witness", subscribed{})
+	e.sync(inf)
+	e.update("updated", "1")
+	v.burn(margin)
+	w.hears(e.create("created", "0"))
+	w.goesBack.Store(true)
+	restore()
+	w.until("the new epoch", func() bool { return w.state[e.key("created")].kind == "" })
+	e.wantEpoch(inf, w, e.create("the-end", "0"))
 }
 
 // peaceful reads a watch that ends as if nothing had happened, when it is time.

@@ -3,8 +3,10 @@ package contract
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -29,8 +31,10 @@ var nothingSilent = []story{
 	{"refused", refused},
 	{"a certificate that cannot be trusted", untrusted},
 	{"throttled", throttled},
+	{"waiting to try again", waiting},
 	{"a server that never answers", neverAnswers},
 	{"a watch that falls silent", silentWatch},
+	{"a watch that does not fall silent", lively},
 	{"a watch that breaks, and comes back", brokenWatch},
 	{"every namespace, every informer of a factory", whichOne},
 }
@@ -177,6 +181,21 @@ func throttled(e *env) {
 	e.wantWell(inf)
 }
 
+func waiting(e *env) {
+	cfg, proxy := e.proxied()
+	e.disconnect(proxy)
+	inf := e.informer(cfg, kinform.Options{Backoff: kinform.Backoff{First: time.Hour, Most: time.Hour}})
+	e.run(inf)
+	e.awaitFailure(0, kinform.Refused)
+	for inf.Status().State() != kinform.Waiting { // which follows at once
+		e.must(e.ctx.Err(), "waiting for an informer that says that it waits")
+		runtime.Gosched()
+	}
+	if st := inf.Status(); time.Until(st.Sources[0].NextTry) < 30*time.Minute {
+		e.Errorf("Status says %q, to be tried again at %v, want in an hour", st, st.Sources[0].NextTry)
+	}
+}
+
 // silence is how long the stories' servers may be silent.
 const silence = 300 * time.Millisecond
 
@@ -209,6 +228,29 @@ func silentWatch(e *env) {
 	}
 	proxy.Hang(false)
 	w.hears(missed)
+}
+
+// lively has a watch hear of something more often than Silence asks for, for longer
+// than Silence: that watch stays. Where the machine itself is too slow for that, it
+// begins again.
+func lively(e *env) {
+	const allowed = 2 * silence
+	e.create("o", "0")
+	inf := e.informer(e.config(), kinform.Options{Silence: allowed})
+	w := e.subscribe(inf, "witness", subscribed{})
+	e.sync(inf)
+	began, heard, watches := time.Now(), time.Now(), uint64(0)
+	for n := 0; watches == 0 || heard.Sub(began) < allowed+silence/2; n++ {
+		w.hears(e.update("o", fmt.Sprint(n)))
+		now := time.Now()
+		if watches == 0 || now.Sub(heard) > allowed*2/3 {
+			began, watches = now, inf.Status().Sources[0].Watches
+		}
+		heard = now
+	}
+	if st := inf.Status(); st.Sources[0].Watches != watches || st.Cause() != nil {
+		e.Errorf("%d watches after %d, though the server was never silent: %s", st.Sources[0].Watches, watches, st)
+	}
 }
 
 // brokenWatch is of a quiet resource: nothing happens that would prove the new

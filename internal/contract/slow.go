@@ -16,6 +16,7 @@ import (
 // newest. A slow or panicking subscriber does not touch the others.
 var slow = []story{
 	{"every event is delivered while at most Limit wait", everyEvent},
+	{"every event is delivered again after some were merged", everyEventAgain},
 	{"beyond the limit, what waits is bounded by the live objects", boundedQueue},
 	{"states in the middle are merged beyond the limit", mergedByLimit},
 	{"states in the middle are merged with Latest", mergedByLatest},
@@ -75,6 +76,37 @@ func everyEvent(e *env) {
 		if t.kind != kinform.Updated || t.value != fmt.Sprint(i+1) {
 			e.Errorf("step %d is %v with the value %s", i+1, t, t.value)
 		}
+	}
+}
+
+// everyEventAgain merges once, and then stays below the limit.
+func everyEventAgain(e *env) {
+	e.create("o", "")
+	s := newStuck(e, subscribed{Limit: 10})
+	for i := range 60 {
+		e.update("o", fmt.Sprint("flood ", i))
+	}
+	end := e.create("the-end", "")
+	s.quick.hears(end)
+	if st := s.slow.status(s.inf); st.Merged == 0 {
+		e.Errorf("nothing was merged of 60 changes with a limit of 10: %+v", st)
+	}
+	s.catchUp(end)
+
+	gate := s.slow.hold(of(e.key("gate")))
+	e.update("gate", "again")
+	e.await(gate.entered, "the slow handler to be called again")
+	mark := s.slow.mark()
+	const steps = 8
+	for i := range steps {
+		e.update("o", fmt.Sprint(i))
+	}
+	last := e.create("after-the-end", "")
+	s.quick.hears(last)
+	gate.release()
+	s.slow.hears(last)
+	if got := byKey(s.slow.since(mark))[e.key("o")]; len(got) != steps {
+		e.Errorf("told %d of %d steps below the limit: %v", len(got), steps, got)
 	}
 }
 

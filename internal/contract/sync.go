@@ -1,8 +1,12 @@
 package contract
 
 import (
+	"context"
 	"net/http"
 	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinform/kinform"
 )
@@ -15,6 +19,8 @@ var syncing = []story{
 	{"what comes after the initial list does not count", syncedBeforeLater},
 	{"an empty list is synced", syncedEmpty},
 	{"every namespace counts", syncedNamespaces},
+	{"nobody polls for the sync of an informer", syncedUnpolled},
+	{"nobody polls for the sync of a subscriber, or for its queue", subscriberUnpolled},
 }
 
 // nth fits the n-th event.
@@ -152,4 +158,41 @@ func syncedNamespaces(e *env) {
 	close(release)
 	e.must(inf.WaitSynced(e.ctx), "waiting for both namespaces")
 	e.must(w.sub.WaitSynced(e.ctx), "waiting for the subscriber")
+}
+
+// rounds is so many that even a poll every 60 ms would wear out the story's
+// patience, where every round waits once.
+const rounds = int(patience / (60 * time.Millisecond))
+
+// syncedUnpolled waits for one informer after the other. The server is left alone.
+func syncedUnpolled(e *env) {
+	cfg := e.config()
+	e.meddle(cfg).before(func(*http.Request) bool { return true }, func(r *http.Request) *http.Response {
+		if isWatch(r) {
+			<-r.Context().Done()
+			return failure(http.StatusGatewayTimeout, metav1.StatusReasonTimeout, "the story has ended")
+		}
+		return answer(http.StatusOK, "application/json", `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`)
+	})
+	for range rounds {
+		inf := e.informer(cfg, kinform.Options{JSON: true})
+		ctx, cancel := context.WithCancel(e.ctx)
+		ended := make(chan error, 1)
+		go func() { ended <- inf.Run(ctx) }()
+		e.must(inf.WaitSynced(e.ctx), "waiting for the sync of one informer of many")
+		cancel()
+		e.must(receive(e, ended, "Run to return"), "running one informer of many")
+	}
+}
+
+// subscriberUnpolled has one subscriber join after the other.
+func subscriberUnpolled(e *env) {
+	e.seed("1", names("o", 3)...)
+	inf := e.informer(e.config(), kinform.Options{})
+	e.sync(inf)
+	for range rounds {
+		sub := inf.Subscribe(func(context.Context, eventOf) {})
+		e.must(sub.WaitSynced(e.ctx), "waiting for the sync of one subscriber of many")
+		sub.Stop()
+	}
 }

@@ -42,7 +42,7 @@ var ErrShutDown = errors.New("the factory has been shut down")
 // NewFactory returns a factory for the server of cfg. Defaults are used wherever
 // For is given no options.
 func NewFactory(cfg *rest.Config, defaults Options) (*Factory, error) {
-	client, err := kube.NewClient(cfg)
+	client, err := kube.NewClient(bounded(cfg))
 	if err != nil {
 		return nil, fmt.Errorf("kinform: %w", err)
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -167,9 +168,17 @@ func (w *WatchReader) sniff() error {
 	return nil
 }
 
-// excerpt quotes the start of a body that is not what it should be.
+// excerpt tells how a body that nobody can read starts. It quotes a page of HTML,
+// which is what proxies send, and nothing else: it may be a piece of a Secret.
 func excerpt(body []byte) string {
-	return fmt.Sprintf("%q", body[:min(len(body), 60)])
+	switch start := bytes.TrimLeft(body, " \t\r\n"); {
+	case len(start) == 0:
+		return "nothing but white space"
+	case start[0] == '<':
+		return fmt.Sprintf("%q", body[:min(len(body), 60)])
+	default:
+		return fmt.Sprintf("the byte 0x%02x", start[0])
+	}
 }
 
 // between returns the error for a source that failed between two events.

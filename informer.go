@@ -90,6 +90,7 @@ func newCore(client rest.Interface, t reflect.Type, o Options, server *engine.Se
 		FieldSelector: o.FieldSelector,
 		MetadataOnly:  t == metadataType,
 		Protobuf:      !o.JSON && decode.SpeaksProtobuf(t),
+		Compression:   o.Compression,
 		Limits:        o.limits(),
 	}}
 	c.views.kind, c.views.secret = c.kind(t), isSecret(resource.GroupResource())

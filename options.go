@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/kube"
 	"github.com/kinform/kinform/wire"
 )
 
@@ -53,6 +54,12 @@ type Options struct {
 	// JSON keeps the server from sending protobuf. Default: protobuf for types
 	// that have it. For debugging.
 	JSON bool
+
+	// Compression says whether the server is asked to compress lists: CompressFar,
+	// CompressAlways or CompressNever. Default: CompressFar, unless the server is on
+	// this machine or that of the cluster around the program. Set CompressAlways
+	// where that network is slow or paid for.
+	Compression Compression
 
 	// Residency says for how long objects stay decoded: Automatic, AlwaysDecoded,
 	// NeverDecoded, or a number of bytes that decoded objects may weigh together.
@@ -106,6 +113,16 @@ const (
 	Automatic     = engine.Automatic
 	AlwaysDecoded = engine.AlwaysDecoded
 	NeverDecoded  = engine.NeverDecoded
+)
+
+// Compression says whether a server is asked to compress its lists.
+type Compression = kube.Compression
+
+// When to compress lists.
+const (
+	CompressFar    = kube.CompressFar
+	CompressAlways = kube.CompressAlways
+	CompressNever  = kube.CompressNever
 )
 
 // Backoff says how long to wait after failures.

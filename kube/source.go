@@ -34,6 +34,8 @@ type Query struct {
 	// Protobuf offers protobuf to the server. A server that does not have it for
 	// the resource answers in JSON.
 	Protobuf bool
+	// Compression of lists. Default: CompressFar.
+	Compression Compression
 	// Limits on what the server may send.
 	Limits wire.Limits
 }
@@ -135,7 +137,11 @@ func (l *listStream) open(next string) error {
 		}
 	}
 	r := l.source.request("PartialObjectMetadataList", o)
-	body, err := r.SetHeader("Accept-Encoding", "gzip").Stream(l.ctx)
+	encoding := "identity" // or net/http would ask for gzip
+	if l.source.Compression.wanted(l.source.client, r.URL()) {
+		encoding = "gzip"
+	}
+	body, err := r.SetHeader("Accept-Encoding", encoding).Stream(l.ctx)
 	if err == nil {
 		body, err = gunzip(body)
 	}

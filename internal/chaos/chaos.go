@@ -71,8 +71,9 @@ type run struct {
 	members []*member
 	report  *Report
 
-	wild   atomic.Bool // subscribers join, leave and misbehave while it is set
-	backup *backup
+	wild     atomic.Bool   // subscribers join, leave and misbehave while it is set
+	panicked atomic.Uint64 // handlers
+	backup   *backup
 }
 
 // patience is how long informers may take to be equal to the server once all is
@@ -118,7 +119,7 @@ func (r *run) play(ctx context.Context) (err error) {
 	if err := r.cast(); err != nil {
 		return err
 	}
-	defer r.dismiss()
+	defer func() { err = errors.Join(err, r.dismiss()) }()
 	for round := 1; time.Since(began) < r.Time && ctx.Err() == nil; round++ {
 		if err := r.round(ctx, round); err != nil {
 			return err
@@ -137,7 +138,6 @@ func (r *run) round(ctx context.Context, number int) error {
 		return err
 	}
 	r.members = append(r.members, visitor)
-	visitor.start(ctx)
 	for _, m := range r.members {
 		m.start(ctx) // those that are not running
 	}
@@ -161,9 +161,7 @@ func (r *run) round(ctx context.Context, number int) error {
 	if err := r.windBack(ctx, number); err != nil {
 		return err
 	}
-	r.farewell(visitor)
-	r.stopSome()
-	return nil
+	return errors.Join(r.farewell(visitor), r.stopSome())
 }
 
 func (r *run) sleep(ctx context.Context, d time.Duration) {

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -28,7 +29,7 @@ type member struct {
 	}
 	rng    *rand.Rand // of the goroutine that plays the run
 	joined atomic.Uint64
-	// meddled counts what those were told who change objects.
+	// meddled counts the changes of which those were told who change objects.
 	meddled atomic.Uint64
 
 	cancel context.CancelFunc // nil while it does not run
@@ -147,58 +148,63 @@ func (m *member) start(ctx context.Context) {
 	}()
 }
 
-// stop returns when the informer's Run has.
-func (m *member) stop() {
+// stop returns when the informer's Run has, with what that returned.
+func (m *member) stop() error {
 	if m.cancel == nil {
-		return
+		return nil
 	}
 	m.cancel()
 	<-m.ended
 	m.cancel = nil
+	if m.failed != nil {
+		return fmt.Errorf("the informer of %s gave up: %w", m.name, m.failed)
+	}
+	return nil
 }
 
 func (m *member) tally() tally {
 	t := tally{told: m.checker.Told()}
 	t.told.Changes += m.meddled.Load()
 	t.violations, t.violated = m.checker.Violations()
-	st := m.informer.Status()
-	for _, s := range st.Sources {
+	for _, s := range m.informer.Status().Sources {
 		t.lists += s.Lists
 		t.watches += s.Watches
 		t.expired += s.Expired
 		t.epochs += s.Epochs
-	}
-	for _, s := range st.Subscribers {
-		t.panics += s.Panics
 	}
 	return t
 }
 
 // stopSome stops an informer at times; it runs again in the next round, with what
 // was written meanwhile.
-func (r *run) stopSome() {
+func (r *run) stopSome() error {
+	var errs []error
 	for _, m := range r.members {
 		if r.rng.IntN(5) == 0 {
-			m.stop()
+			errs = append(errs, m.stop())
 		}
 	}
+	return errors.Join(errs...)
 }
 
 // farewell ends a visitor.
-func (r *run) farewell(m *member) {
+func (r *run) farewell(m *member) error {
 	m.checker.Stop()
-	m.stop()
+	err := m.stop()
 	r.report.left.add(m.tally())
 	r.report.Joined += m.joined.Load()
 	r.members = r.members[:len(r.members)-1]
+	return err
 }
 
 // dismiss ends all informers.
-func (r *run) dismiss() {
-	r.collect()
+func (r *run) dismiss() error {
+	var errs []error
 	for _, m := range r.members {
-		m.stop()
+		errs = append(errs, m.stop())
 		m.checker.Stop()
 		r.report.Joined += m.joined.Load()
 	}
+	r.collect()
+	return errors.Join(errs...)
 }

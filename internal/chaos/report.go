@@ -40,10 +40,10 @@ type Report struct {
 
 // tally is what an informer has done.
 type tally struct {
-	told                                    check.Told
-	lists, watches, expired, epochs, panics uint64
-	violated                                int
-	violations                              []check.Violation
+	told                            check.Told
+	lists, watches, expired, epochs uint64
+	violated                        int
+	violations                      []check.Violation
 }
 
 func newReport(server string, seed uint64) *Report {
@@ -105,7 +105,6 @@ func (t *tally) add(o tally) {
 	t.watches += o.watches
 	t.expired += o.expired
 	t.epochs += o.epochs
-	t.panics += o.panics
 	t.violated += o.violated
 	t.violations = append(t.violations, o.violations...)
 }
@@ -120,7 +119,7 @@ func (r *run) collect() {
 	rep := r.report
 	rep.Writes = r.writers.written.Load()
 	rep.Told, rep.Lists, rep.Watches, rep.Expired, rep.Epochs = t.told, t.lists, t.watches, t.expired, t.epochs
-	rep.Panics, rep.Violated, rep.Violations = t.panics, t.violated, t.violations
+	rep.Panics, rep.Violated, rep.Violations = r.panicked.Load(), t.violated, t.violations
 	for kind, n := range r.proxy.Counts() {
 		rep.Faults[string(kind)] = n
 	}

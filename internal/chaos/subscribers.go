@@ -22,7 +22,7 @@ func (m *member) residents(r *run) {
 	m.checker.Subscribe(check.Subscriber{Name: "reminded", Resync: 700 * time.Millisecond, Look: 16})
 	m.checker.Subscribe(check.Subscriber{Name: "slow", Limit: 8, Look: 2, Then: blocks(r, 100, 300*time.Millisecond)})
 	m.checker.Subscribe(check.Subscriber{Name: "slow, latest", Latest: true, Look: 2, Then: blocks(r, 60, 100*time.Millisecond)})
-	m.checker.Subscribe(check.Subscriber{Name: "panics", Look: 8, Then: panics(r, 40), OnPanic: func(string, any, []byte) {}})
+	m.checker.Subscribe(check.Subscriber{Name: "panics", Look: 8, Then: panics(r, 40), OnPanic: func(string, any, []byte) { r.panicked.Add(1) }})
 }
 
 // A handler has its own chance, as it is called by one goroutine at a time.
@@ -103,7 +103,9 @@ func meddle[U metav1.Object, T any](inf *kinform.Informer[T], told *atomic.Uint6
 		return err
 	}
 	view.Subscribe(func(_ context.Context, ev kinform.Event[U]) {
-		told.Add(1)
+		if !ev.Initial() {
+			told.Add(1)
+		}
 		o := ev.New()
 		o.SetLabels(map[string]string{"changed": "by a handler"})
 		o.SetResourceVersion("1")

@@ -102,8 +102,8 @@ func (f *frames) endless() []byte {
 	return []byte(`{"type":"ADDED","object":{"metadata":{"name":"`)
 }
 
-// event makes a frame of an event that no server sent.
-func (f *frames) make(kind string, apiVersion, objectKind string, obj any) ([]byte, error) {
+// build makes a frame of an event that no server sent.
+func (f *frames) build(event, apiVersion, kind string, obj any) ([]byte, error) {
 	if !f.protobuf {
 		object, err := json.Marshal(obj)
 		if err != nil {
@@ -112,7 +112,7 @@ func (f *frames) make(kind string, apiVersion, objectKind string, obj any) ([]by
 		b, err := json.Marshal(struct {
 			Type   string          `json:"type"`
 			Object json.RawMessage `json:"object"`
-		}{kind, object})
+		}{event, object})
 		return append(b, '\n'), err
 	}
 	message, err := obj.(interface{ Marshal() ([]byte, error) }).Marshal()
@@ -120,12 +120,12 @@ func (f *frames) make(kind string, apiVersion, objectKind string, obj any) ([]by
 		return nil, err
 	}
 	envelope, err := (&runtime.Unknown{
-		TypeMeta: runtime.TypeMeta{APIVersion: apiVersion, Kind: objectKind}, Raw: message,
+		TypeMeta: runtime.TypeMeta{APIVersion: apiVersion, Kind: kind}, Raw: message,
 	}).Marshal()
 	if err != nil {
 		return nil, err
 	}
-	b, err := (&metav1.WatchEvent{Type: kind,
+	b, err := (&metav1.WatchEvent{Type: event,
 		Object: runtime.RawExtension{Raw: append([]byte("k8s\x00"), envelope...)}}).Marshal()
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (f *frames) make(kind string, apiVersion, objectKind string, obj any) ([]by
 
 // bookmark makes a bookmark like those that come with another frame.
 func (f *frames) bookmark(like *frame, version uint64) ([]byte, error) {
-	return f.make("BOOKMARK", like.apiVersion, like.kind, &metav1.PartialObjectMetadata{
+	return f.build("BOOKMARK", like.apiVersion, like.kind, &metav1.PartialObjectMetadata{
 		TypeMeta:   metav1.TypeMeta{APIVersion: like.apiVersion, Kind: like.kind},
 		ObjectMeta: metav1.ObjectMeta{ResourceVersion: strconv.FormatUint(version, 10)},
 	})
@@ -143,5 +143,5 @@ func (f *frames) bookmark(like *frame, version uint64) ([]byte, error) {
 
 // failure makes an event of type ERROR.
 func (f *frames) failure(code int, reason metav1.StatusReason) ([]byte, error) {
-	return f.make("ERROR", "v1", "Status", failure(code, reason))
+	return f.build("ERROR", "v1", "Status", failure(code, reason))
 }

@@ -13,13 +13,15 @@ import (
 
 // core is an engine that one or several shared informers stand on: typed, dynamic
 // and metadata informers of one resource, on one HTTP client, with equal
-// selectors. It runs while any of them does.
+// selectors. It runs while any of them does, and once: what a core that has ended
+// holds is of the past, and an informer that starts must not take it for synced.
 type core struct {
 	*engine.Informer
 	lazy *lazySource // nil where it is not shared
 
 	mu      sync.Mutex // held while the engine is started and stopped
 	runners int
+	spent   bool // the last runner has left
 	cancel  context.CancelFunc
 	ended   chan struct{}
 
@@ -56,24 +58,39 @@ func (c *core) member(s *sharedIndexInformer, runs bool) {
 	}
 }
 
-// join runs the engine if nobody does yet. Whoever joins must leave.
-func (c *core) join(s *sharedIndexInformer) {
-	c.member(s, true)
+// join counts an informer among those that run on the core. Whoever joins must
+// leave. It is false, and nobody has joined, if the core is spent.
+func (c *core) join(s *sharedIndexInformer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.runners++; c.runners > 1 {
+	if c.spent {
+		return false
+	}
+	c.runners++
+	c.member(s, true)
+	return true
+}
+
+// run runs the engine, if nobody who joined has had it run yet.
+func (c *core) run() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended != nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	before, ended := c.ended, make(chan struct{})
+	ended := make(chan struct{})
 	c.cancel, c.ended = cancel, ended
 	go func() {
 		defer close(ended)
-		if before != nil {
-			<-before // the last run may be about to end
-		}
 		_ = c.Run(ctx) // it was not running
 	}()
+}
+
+func (c *core) isSpent() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.spent
 }
 
 // leave stops the engine, if nobody else needs it. The result is closed when it has
@@ -87,6 +104,7 @@ func (c *core) leave(s *sharedIndexInformer) <-chan struct{} {
 		close(others)
 		return others
 	}
+	c.spent = true
 	c.cancel()
 	return c.ended
 }
@@ -107,7 +125,7 @@ func sharedCore(name string, lw *dropin.ListWatch) *core {
 	var found *core
 	for _, w := range cores.byKey[lw.Share] {
 		c := w.Value()
-		if c == nil {
+		if c == nil || c.isSpent() {
 			continue
 		}
 		alive = append(alive, w)

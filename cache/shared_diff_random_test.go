@@ -3,6 +3,7 @@ package cache_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,25 +42,34 @@ func (r randomStory) change() func(*server) {
 	return put(r.name(), "app", r.app())
 }
 
-func (r randomStory) changes(n int) func(*player) {
+func (r randomStory) changes(n int) []func(*server) {
 	list := make([]func(*server), n)
 	for i := range list {
 		list[i] = r.change()
 	}
-	return on(list...)
+	return list
 }
+
+// atOnce is all that a server does in a moment. Nobody sees it half done: what an
+// informer that lists or watches in the midst of it gets to see would be chance.
+func atOnce(parts ...[]func(*server)) []func(*player) {
+	return []func(*player){on(slices.Concat(parts...)...)}
+}
+
+// then is a part of atOnce.
+func then(changes ...func(*server)) []func(*server) { return changes }
 
 // steady are moments in which nothing fails.
 func (r randomStory) steady() moment {
 	switch r.IntN(10) {
 	case 0, 1, 2:
-		return moment{"change", []func(*player){r.changes(1)}, settled}
+		return moment{"change", atOnce(r.changes(1)), settled}
 	case 3, 4:
-		return moment{"changes at once", []func(*player){r.changes(1 + r.IntN(6))}, settled}
+		return moment{"changes at once", atOnce(r.changes(1 + r.IntN(6))), settled}
 	case 5:
 		return moment{"bookmark", []func(*player){on(bookmark)}, settled}
 	case 6:
-		return moment{"disconnect", []func(*player){on(disconnect), r.changes(r.IntN(4))}, settled}
+		return moment{"disconnect", atOnce(then(disconnect), r.changes(r.IntN(4))), settled}
 	case 7:
 		who := r.who()
 		if r.noHolds {
@@ -100,19 +110,19 @@ func (r randomStory) meddling() moment {
 func (r randomStory) failing() moment {
 	switch r.IntN(8) {
 	case 0, 1:
-		return moment{"the version is forgotten", []func(*player){on(disconnect), r.changes(1 + r.IntN(4)), on(forget), r.changes(r.IntN(2))}, long}
+		return moment{"the version is forgotten", atOnce(then(disconnect), r.changes(1+r.IntN(4)), then(forget), r.changes(r.IntN(2))), long}
 	case 2:
-		return moment{"expired", []func(*player){r.changes(r.IntN(2)), on(breakWith(expired())), r.changes(r.IntN(4))}, long}
+		return moment{"expired", atOnce(r.changes(r.IntN(2)), then(breakWith(expired())), r.changes(r.IntN(4))), long}
 	case 3:
-		return moment{"lists fail", []func(*player){on(failLists(errInternal, errRefused), disconnect), r.changes(r.IntN(4)), on(forget)}, long}
+		return moment{"lists fail", atOnce(then(failLists(errInternal, errRefused), disconnect), r.changes(r.IntN(4)), then(forget)), long}
 	case 4:
-		return moment{"lists at old versions fail", []func(*player){on(failLists(expired()), disconnect), r.changes(r.IntN(4)), on(forget)}, long}
+		return moment{"lists at old versions fail", atOnce(then(failLists(expired()), disconnect), r.changes(r.IntN(4)), then(forget)), long}
 	case 5:
 		return moment{"watches are refused", []func(*player){on(failWatches(errRefused, errBusy), disconnect)}, long}
 	case 6:
 		return moment{"error event", []func(*player){on(breakWith([]error{errInternal, errBusy, apierrors.NewBadRequest("bad")}[r.IntN(3)]))}, long}
 	}
-	return moment{"disconnect", []func(*player){on(disconnect), r.changes(r.IntN(4))}, long}
+	return moment{"disconnect", atOnce(then(disconnect), r.changes(r.IntN(4))), long}
 }
 
 // joinOnce adds a handler, unless it is there.

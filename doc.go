@@ -41,7 +41,10 @@
 //     others.
 //  8. Nothing is silent. Status gives state, cause, attempts, resource version and
 //     staleness; WaitSynced returns the cause (forbidden, no such resource,
-//     refused, …) and not just a time-out.
+//     refused, …) and not just a time-out. Whether a refusal is waited out, ends
+//     Run, or counts as an empty resource is Options.Policy. An informer that fails
+//     does not touch the others of its factory. docs/faults.md shows what is seen
+//     of each fault.
 //  9. Stop means stopped. Run returns when all its goroutines have.
 //     Subscription.Stop waits for the handler, and does not dead-lock when the
 //     handler itself calls it. An informer can be run again.
@@ -55,5 +58,6 @@
 //
 // Objects are shared between all readers and must not be changed; copy them first
 // (DeepCopy). A change would be seen by others until the object is decoded again;
-// the cache itself holds bytes and cannot be corrupted.
+// the cache itself holds bytes and cannot be corrupted. Options.MutationDetector
+// finds who does it.
 package kinform

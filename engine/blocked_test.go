@@ -123,6 +123,7 @@ func blockedHandler(t *testing.T, merge Merge) {
 		now := memoryOf(reflector, f.sent%100_000 == 0)
 		if f.sent == 0 {
 			before = now
+			return
 		}
 		most.heap, most.offHeap = max(most.heap, now.heap), max(most.offHeap, now.offHeap)
 		most.garbage, most.rss = max(most.garbage, now.garbage), max(most.rss, now.rss)

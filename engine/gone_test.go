@@ -42,7 +42,7 @@ func (l *emptiedList) Next() (Item, error) {
 		return l.modelList.Next()
 	}
 	l.n--
-	l.buffer = fmt.Appendf(l.buffer[:0], `{"metadata":{"namespace":"ns","name":"o%d","uid":"u%d","resourceVersion":"%d"},"spec":{"color":"red"}}`, l.n, l.n, l.n%90+1)
+	l.buffer = fmt.Appendf(l.buffer[:0], `{"metadata":{"namespace":"ns","name":"o%d","uid":"u%d","resourceVersion":"%d","labels":{"app":"a"}},"spec":{"color":"red"}}`, l.n, l.n, l.n%90+1)
 	return Item{Format: wire.JSON, Bytes: l.buffer}, nil
 }
 

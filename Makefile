@@ -45,7 +45,7 @@ lint: ## golangci-lint, built from its module (slow the first time)
 
 FUZZTIME ?= 60s
 fuzz: ## each fuzz target for FUZZTIME (default 60s)
-	@for p in ./wire ./apisim; do \
+	@for p in ./wire ./apisim ./internal/unmarshal; do \
 	  for f in $$(go test -list '^Fuzz' $$p | grep ^Fuzz); do \
 	    echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
 

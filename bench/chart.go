@@ -123,7 +123,7 @@ func (a axis) ticks() []float64 {
 }
 
 func barChart(title string, bars []bar) string {
-	const width, left, right, top, step = 900, 470, 60, 50, 22
+	const width, left, right, top, step = 1000, 560, 60, 50, 22
 	values := []float64{1}
 	for _, b := range bars {
 		values = append(values, b.value, b.mark)

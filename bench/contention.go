@@ -80,7 +80,7 @@ func (r *readers) start() {
 				if err != nil {
 					r.failed = err
 				}
-				if counts {
+				if counts || r.on.Load() {
 					r.times = append(r.times, took)
 				}
 				r.mu.Unlock()
@@ -90,7 +90,7 @@ func (r *readers) start() {
 	}
 }
 
-// during returns how long the Gets took that began while f ran.
+// during returns how long the Gets took that began or ended while f ran.
 func (r *readers) during(f func() error) ([]time.Duration, error) {
 	r.on.Store(true)
 	err := f()
@@ -127,7 +127,7 @@ func (s *slowestGets) add(times []time.Duration) {
 
 func (s *slowestGets) metrics() (metrics, error) {
 	if len(s.all) == 0 {
-		return nil, errors.New("nobody read while the objects were replaced")
+		return nil, errors.New("nobody read while the objects were replaced: they are too few, raise -objects")
 	}
 	m := metrics{}
 	latencies(m, "get", s.all)

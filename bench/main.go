@@ -57,13 +57,19 @@ func run(ctx context.Context) error {
 	l := &lab{objects: *objectCount}
 	defer l.close()
 	var done []outcome
+	var failed []error
 	for i, b := range chosen {
 		if i > 0 && b.server != chosen[i-1].server && b.server != customServer {
 			l.close() // what is idle still takes memory, and now and then a core
 		}
 		o, err := b.run(ctx, l)
 		if err != nil {
-			return fmt.Errorf("%s: %w", b.name, err)
+			failed = append(failed, fmt.Errorf("%s: %w", b.name, err))
+			fmt.Fprintln(os.Stderr, "bench: goes on without", failed[len(failed)-1])
+			if ctx.Err() != nil {
+				break
+			}
+			continue // hours of measuring are not thrown away for one failure
 		}
 		done = append(done, o)
 		fmt.Print(o.lines())
@@ -79,7 +85,7 @@ func run(ctx context.Context) error {
 		for _, m := range missed {
 			fmt.Fprintln(os.Stderr, "bench: worse than its limit:", m)
 		}
-		return errors.New("some ratios are worse than their limits")
+		failed = append(failed, errors.New("some ratios are worse than their limits"))
 	}
-	return nil
+	return errors.Join(failed...)
 }

@@ -111,7 +111,7 @@ func (o outcome) lines() string {
 func (r report) table() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "work\twho\tfigure\tclient-go\tkinform\tratio\tlimit\t")
+	fmt.Fprintln(w, "work\twho\tfigure\tclient-go\tthis\tratio\tlimit\t")
 	for _, o := range r.done {
 		for _, f := range o.figures() {
 			fmt.Fprintf(w, "%s\t%s\t%s\n", f.work, f.who, strings.Join(f.cells(), "\t"))
@@ -199,7 +199,7 @@ Where a limit stands beside a ratio, `+"`make bench`"+` fails when the ratio is 
 			b.WriteString(markdownTable(o.growthCells()))
 			fmt.Fprintf(&b, "\n![Time by number of pods](%s)\n\n![Memory by number of pods](%s)\n\n", growthTimeChart, growthMemoryChart)
 		}
-		rows := [][]string{{"", "client-go", "kinform", "ratio", "limit", ""}}
+		rows := [][]string{{"", "client-go", "this", "ratio", "limit", ""}}
 		who := ""
 		for _, f := range o.figures() {
 			if f.who != who {

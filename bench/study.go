@@ -68,7 +68,7 @@ func studyKind(name string, samples []sample) error {
 	for _, p := range []struct {
 		name string
 		packing
-	}{{"s2", snappy{}}, {"s2, better", snappy{better: true}}, {"zstd", zstandard{}}} {
+	}{{"s2", snappy{}}, {"s2, better", snappy{better: true}}, {"zstd, fastest", zstandard{zstd.SpeedFastest}}, {"zstd", zstandard{zstd.SpeedDefault}}} {
 		cells := []string{fmt.Sprintf("%s %s", thousands(float64(len(samples))), name), thousands(float64(sent/len(samples))) + " B", p.name}
 		for _, dictionaries := range []func([]sample) []lot{alone, oneForAll, siblings} {
 			c, err := cost(p.packing, dictionaries(samples))
@@ -223,11 +223,11 @@ func (p snappy) with(dictionary []byte) (pack, unpack func(dst, src []byte) ([]b
 }
 
 // zstandard is zstd.
-type zstandard struct{}
+type zstandard struct{ level zstd.EncoderLevel }
 
-func (zstandard) with(dictionary []byte) (pack, unpack func(dst, src []byte) ([]byte, error), err error) {
+func (z zstandard) with(dictionary []byte) (pack, unpack func(dst, src []byte) ([]byte, error), err error) {
 	const id = 1
-	eo := []zstd.EOption{zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(2 * dictionarySize)}
+	eo := []zstd.EOption{zstd.WithEncoderLevel(z.level), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(2 * dictionarySize)}
 	do := []zstd.DOption{zstd.WithDecoderConcurrency(1)}
 	if len(dictionary) > 0 {
 		eo, do = append(eo, zstd.WithEncoderDictRaw(id, dictionary)), append(do, zstd.WithDecoderDictRaw(id, dictionary))

@@ -18,6 +18,9 @@ func TestContract(t *testing.T) { contract.Run(t, embedded(t)) }
 // TestContractHTTP1 is the same with a connection for each watch, as behind many
 // proxies.
 func TestContractHTTP1(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestContract tells the same stories over HTTP/2: left out by -short")
+	}
 	s := embedded(t)
 	s.Config.NextProtos = []string{"http/1.1"}
 	contract.Run(t, s)

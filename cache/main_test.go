@@ -27,9 +27,12 @@ func TestMain(m *testing.M) {
 }
 
 // forSeeds runs a test with random numbers of n new seeds, which are the names of
-// the subtests, or of the one in KINFORM_SEED.
+// the subtests, or of the one in KINFORM_SEED. With -short it is a fifth of n.
 func forSeeds(t *testing.T, n int, test func(*testing.T, *rand.Rand)) {
 	t.Helper()
+	if testing.Short() {
+		n = (n + 4) / 5
+	}
 	seeds := make([]uint64, n)
 	for i := range seeds {
 		seeds[i] = rand.Uint64()

@@ -242,6 +242,9 @@ func statefulSet(namespace, name string, replicas int32, labels ...string) *apps
 
 // TestSameProgramSaysTheSame: only the import path is changed.
 func TestSameProgramSaysTheSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles and links two programs: left out by -short")
+	}
 	theirs, ours := build(t)
 	for _, how := range []string{"in the home directory", "by --kubeconfig"} {
 		t.Run("configured "+how, func(t *testing.T) {

@@ -21,8 +21,14 @@ func growth(ctx context.Context, t task) (metrics, error) {
 	if err != nil {
 		return nil, err
 	}
-	spaces := kinform.AddIndex(inf, "namespace", func(p *corev1.Pod) []string { return []string{p.Namespace} })
-	nodes := kinform.AddIndex(inf, byNode, func(p *corev1.Pod) []string { return []string{p.Spec.NodeName} })
+	spaces, err := kinform.AddFieldIndex(inf, "namespace", "metadata.namespace")
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := kinform.AddFieldIndex(inf, byNode, "spec.nodeName")
+	if err != nil {
+		return nil, err
+	}
 	seen := 0
 	sub := inf.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.Pod]) { seen++ })
 	began := time.Now()

@@ -17,7 +17,8 @@ const (
 	// CompressFar compresses unless the server is near: on the same machine, or
 	// that of the cluster which the program runs in. Compressing a list is the
 	// larger part of a server's work on it and takes longer than the network
-	// between the two. rest.Config.DisableCompression is respected.
+	// between the two. Clients that were not made by NewClient always compress:
+	// it spares them wake-ups. rest.Config.DisableCompression is respected.
 	CompressFar Compression = iota
 	// CompressAlways is for networks inside of a cluster that are slow or paid for.
 	CompressAlways
@@ -33,7 +34,8 @@ func (c Compression) wanted(client rest.Interface, server *url.URL) bool {
 	case CompressNever:
 		return false
 	}
-	return !near(server.Hostname()) && !disabled(client)
+	_, patient := client.(*patientClient)
+	return !(patient && near(server.Hostname())) && !disabled(client)
 }
 
 // near tells whether a server is on this machine or that of the cluster around it.
@@ -50,6 +52,9 @@ func near(host string) bool {
 
 // disabled tells whether the client was configured not to ask for compression.
 func disabled(client rest.Interface) bool {
+	if p, ok := client.(*patientClient); ok {
+		client = p.RESTClient
+	}
 	c, ok := client.(*rest.RESTClient)
 	if !ok || c.Client == nil {
 		return false

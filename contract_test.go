@@ -41,7 +41,7 @@ func embedded(t *testing.T) contract.Server {
 		Config:    s.Config(),
 		Forbidden: func(t *testing.T) *rest.Config { return powerless(t, s) },
 		Expire: func(context.Context) error {
-			s.Restart()
+			restart(s)
 			s.ForgetHistory()
 			return nil
 		},

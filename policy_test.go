@@ -75,7 +75,7 @@ func TestFailFastLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	passes := s.Inject(apisim.Fault{Match: apisim.Match{Resource: "configmaps"}, Status: http.StatusServiceUnavailable})
-	s.Restart()
+	restart(s)
 	eventually(t, "failures", func() bool { return inf.Status().Sources[0].Attempts > 2 })
 	s.Inject(apisim.Fault{Match: apisim.Match{Resource: "configmaps"}, Status: http.StatusForbidden})
 	passes()
@@ -121,7 +121,7 @@ func TestOptional(t *testing.T) {
 				cut := s.Inject(apisim.Fault{Match: apisim.Match{Resource: "gadgets", Func: func(r *http.Request) bool {
 					return r.Method == http.MethodGet
 				}}, Reset: true})
-				s.Restart()
+				restart(s)
 				eventually(t, "a cut", func() bool { return inf.Status().Reason() == kinform.Cut })
 				if err := c.Resource(definitions).Delete(within(t), "gadgets.example.com", metav1.DeleteOptions{}); err != nil {
 					t.Fatal(err)
@@ -166,7 +166,7 @@ func TestOptionalBelievesOnlyThrice(t *testing.T) {
 	s.Inject(apisim.Fault{Match: apisim.Match{Resource: "configmaps", Func: func(r *http.Request) bool {
 		return r.Method == http.MethodGet
 	}}, Status: http.StatusNotFound, Times: 2})
-	s.Restart()
+	restart(s)
 	create(t, c, core("configmaps"), "default", configMap("b", "1"))
 	wantReceived(t, heard, "added default/b")
 }

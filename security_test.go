@@ -163,7 +163,7 @@ func TestRotatedTokenIsReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	rotate("second")
-	s.Restart()
+	restart(s)
 	eventually(t, "the old token's refusal", func() bool { return log.count("unauthorized") > 0 })
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

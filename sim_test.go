@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -39,6 +40,13 @@ func startSim(t testing.TB, o apisim.Options) *apisim.Server {
 		}
 	})
 	return s
+}
+
+// restart restarts a server and lets go of the connections that it cut: a request
+// that must not be sent twice would fail on one.
+func restart(s *apisim.Server) {
+	s.Restart()
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }
 
 func within(t testing.TB) context.Context {

@@ -51,6 +51,8 @@ type Source struct {
 	DropManagedFields bool     `json:"dropManagedFields,omitempty"`
 	Silence           Duration `json:"silence,omitempty"`
 	Backoff           *Backoff `json:"backoff,omitempty"`
+	// Policy is what a refusal of the server means.
+	Policy string `json:"policy,omitempty"`
 	// ErrorHandler is the function that hears of failed lists and watches; "" is
 	// the default one.
 	ErrorHandler string `json:"errorHandler,omitempty"`

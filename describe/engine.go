@@ -28,6 +28,7 @@ func Engine(inf *engine.Informer, subs []*engine.Subscription) Description {
 			DropManagedFields:   o.DropManagedFields,
 			Silence:             Duration(o.Silence),
 			Backoff:             &Backoff{Duration(backoff.First), Duration(backoff.Most)},
+			Policy:              o.Policy.String(),
 			ErrorHandler:        Function(o.OnFailure),
 		},
 		Store:    store(inf),

@@ -74,6 +74,9 @@ func (d Description) source(t *text) {
 	if s.Backoff != nil {
 		t.line(2, "backoff", fmt.Sprintf("%v, doubled up to %v", s.Backoff.First, s.Backoff.Most))
 	}
+	if s.Policy != "" {
+		t.line(2, "if refused", s.Policy)
+	}
 	t.line(2, "error handler", or(s.ErrorHandler, "default"))
 }
 

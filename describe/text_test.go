@@ -17,8 +17,8 @@ var full = describe.Description{
 		Namespaces: []string{"default"}, LabelSelector: "app=web", FieldSelector: "metadata.name!=x", Tweak: "main.tweak",
 		Encoding: "protobuf, else json", MetadataOnly: true, List: "LIST, in pages of 500", ConsistentFirstList: true,
 		PageSize: 500, MaxObjectSize: 1000, DropManagedFields: true, Silence: describe.Duration(150 * time.Second),
-		Backoff:      &describe.Backoff{First: describe.Duration(time.Second), Most: describe.Duration(time.Minute)},
-		ErrorHandler: "main.onError",
+		Backoff: &describe.Backoff{First: describe.Duration(time.Second), Most: describe.Duration(time.Minute)},
+		Policy:  "keep-trying", ErrorHandler: "main.onError",
 	},
 	Queue:  "one for each handler",
 	Resync: describe.Resync{Default: describe.Duration(30 * time.Second), Check: describe.Duration(10 * time.Second)},
@@ -56,6 +56,7 @@ const fullText = `statefulsets.apps in namespace default
     managed fields      dropped
     silence             at most 2m30s
     backoff             1s, doubled up to 1m0s
+    if refused          keep-trying
     error handler       main.onError
   queue                 one for each handler
   resync                every 30s, looked at every 10s
@@ -101,7 +102,7 @@ const fullJSON = `{"at":"2026-01-02T03:04:05Z","informer":"shared informer","obj
 	`"source":{"name":"statefulsets.apps in namespace default","via":"the API server, as bytes","resource":"statefulsets.v1.apps",` +
 	`"namespaces":["default"],"labelSelector":"app=web","fieldSelector":"metadata.name!=x","tweak":"main.tweak",` +
 	`"encoding":"protobuf, else json","metadataOnly":true,"list":"LIST, in pages of 500","consistentFirstList":true,"pageSize":500,` +
-	`"maxObjectSize":1000,"dropManagedFields":true,"silence":"2m30s","backoff":{"first":"1s","most":"1m0s"},"errorHandler":"main.onError"},` +
+	`"maxObjectSize":1000,"dropManagedFields":true,"silence":"2m30s","backoff":{"first":"1s","most":"1m0s"},"policy":"keep-trying","errorHandler":"main.onError"},` +
 	`"queue":"one for each handler","resync":{"default":"30s","check":"10s"},` +
 	`"store":{"indexes":["namespace","node"],"transform":"main.strip","residency":"automatic","mutationDetector":true,"objects":12,` +
 	`"bytes":3000,"packed":700,"held":"protobuf","rejected":2,"lastRejected":"default/bad, which is no *v1.StatefulSet"},` +

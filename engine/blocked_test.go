@@ -113,7 +113,7 @@ func TestBlockedHandler(t *testing.T) {
 
 func blockedHandler(t *testing.T, merge Merge) {
 	f := &flood{objects: 100, updates: 1_000_000, over: make(chan struct{})}
-	if testing.Short() || merge == Latest {
+	if testing.Short() || raced || merge == Latest {
 		f.updates = 100_000
 	}
 	inf := NewInformer(Options{}, ReflectorOptions{}, map[string]Source{"": f})

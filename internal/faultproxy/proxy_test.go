@@ -134,9 +134,12 @@ func suffer(t *testing.T, kind Kind, json bool) {
 	go func() { ended <- inf.Run(ctx) }()
 	for n := 0; s.proxy.Counts()[kind] < enough(kind); n++ {
 		s.write(t, fmt.Sprint(n))
-		if strings.Contains(string(kind), "list") || kind == ExpiredContinue {
+		switch {
+		case strings.Contains(string(kind), "list") || kind == ExpiredContinue:
 			s.server.Restart() // so that there are lists
 			s.server.ForgetHistory()
+		case n%10 == 9:
+			s.server.Restart() // so that there are requests: a watch that is spared lasts
 		}
 		if s.ctx.Err() != nil {
 			t.Fatalf("it never happens: %v", s.proxy.Counts())

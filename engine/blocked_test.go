@@ -134,12 +134,20 @@ func blockedHandler(t *testing.T, merge Merge) {
 	release, entered := make(chan struct{}), make(chan struct{})
 	newest := map[string]string{}
 	told := 0
+	// The last state of each object, known before release; those that were heard of are
+	// taken out.
+	last, heard := map[string]string{}, make(chan struct{})
 	sub := inf.Subscribe(func(_ context.Context, d Delta) {
 		if told++; told == 1 {
 			close(entered)
 			<-release
 		}
 		newest[d.Key()] = d.New.Version().String()
+		if newest[d.Key()] == last[d.Key()] {
+			if delete(last, d.Key()); len(last) == 0 {
+				close(heard)
+			}
+		}
 	}, SubscribeOptions{Merge: merge})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -161,11 +169,12 @@ func blockedHandler(t *testing.T, merge Merge) {
 		t.Errorf("memory grew by %d bytes at most, want at most 16 MiB", peak)
 	}
 
+	for i := range f.objects {
+		last[fmt.Sprintf("ns/o%d", i)] = fmt.Sprint(f.version(i))
+	}
 	close(release)
 	<-sub.Synced()
-	for sub.Status().Waiting > 0 {
-		runtime.Gosched()
-	}
+	<-heard
 	cancel()
 	<-ended
 	for i := range f.objects {

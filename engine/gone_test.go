@@ -83,9 +83,12 @@ func TestAllGoneAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var deleted atomic.Int64
+	all := make(chan struct{})
 	sub := inf.Subscribe(func(_ context.Context, d Delta) {
 		if d.Kind == Deleted && d.FinalStateUnknown {
-			deleted.Add(1)
+			if deleted.Add(1) == int64(e.n) {
+				close(all)
+			}
 		}
 	}, SubscribeOptions{})
 	before := heapNow()
@@ -99,12 +102,17 @@ func TestAllGoneAtOnce(t *testing.T) {
 	began := time.Now()
 	e.restart <- struct{}{}
 	var most int64
-	for deleted.Load() < int64(e.n) {
+	sample, late := time.NewTicker(5*time.Millisecond), time.After(2*time.Minute)
+	defer sample.Stop()
+	for told := false; !told; {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		most = max(most, int64(m.HeapAlloc))
-		time.Sleep(5 * time.Millisecond) // a sample, not a wait
-		if time.Since(began) > 2*time.Minute {
+		select {
+		case <-all:
+			told = true
+		case <-sample.C:
+		case <-late:
 			t.Fatalf("told of %d of %d after %v", deleted.Load(), e.n, time.Since(began))
 		}
 	}

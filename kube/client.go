@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,7 +23,10 @@ var statusCodecs = func() serializer.CodecFactory {
 	return serializer.NewCodecFactory(s)
 }()
 
-// NewClient returns a REST client for any resource of the server of cfg.
+// NewClient returns a REST client for any resource of the server of cfg. Lists that
+// are not compressed come over HTTP/1.1, on connections that are closed soon after;
+// everything else shares one HTTP/2 connection. Where cfg has a Transport or
+// NextProtos of its own, these decide.
 func NewClient(cfg *rest.Config) (rest.Interface, error) {
 	c := rest.CopyConfig(cfg)
 	c.GroupVersion = &schema.GroupVersion{}
@@ -46,9 +50,11 @@ func newClient(c *rest.Config) (rest.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	tc.DialHolder = patientDial
-	if c.Dial != nil {
-		tc.DialHolder = &transport.DialHolder{Dial: patiently(c.Dial)}
+	tc.DialHolder = patientDialOf(tc.DialHolder, c.Dial != nil)
+	if len(c.NextProtos) == 0 {
+		if err := splitLists(tc); err != nil {
+			return nil, err
+		}
 	}
 	rt, err := transport.New(tc)
 	if err != nil {
@@ -64,8 +70,40 @@ func newClient(c *rest.Config) (rest.Interface, error) {
 // patientDial makes patient connections. It is one for all, as client-go shares the
 // connections of clients that have all settings in common, this one included.
 var patientDial = &transport.DialHolder{
-	Dial: patiently((&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext),
+	Dial: patiently((&net.Dialer{Timeout: 30 * time.Second, KeepAliveConfig: keepAlive}).DialContext),
 }
+
+var patientDials struct {
+	sync.Mutex
+	of map[*transport.DialHolder]*transport.DialHolder
+}
+
+// patientDialOf makes the connections of a dialer patient: of none, of the program's
+// own, or of the one with which a credential plugin keeps track of connections, to
+// close them when it has a new certificate. Plugins have one each, for good.
+func patientDialOf(d *transport.DialHolder, own bool) *transport.DialHolder {
+	switch {
+	case d == nil:
+		return patientDial
+	case own:
+		return &transport.DialHolder{Dial: patiently(d.Dial)}
+	}
+	patientDials.Lock()
+	defer patientDials.Unlock()
+	p := patientDials.of[d]
+	if p == nil {
+		p = &transport.DialHolder{Dial: patiently(d.Dial)}
+		if patientDials.of == nil {
+			patientDials.of = map[*transport.DialHolder]*transport.DialHolder{}
+		}
+		patientDials.of[d] = p
+	}
+	return p
+}
+
+// keepAlive finds a server that is gone after 45 s, as the pings of HTTP/2 do, which
+// HTTP/1.1 does not have.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 5 * time.Second, Count: 3}
 
 // patientClient is a client with patient connections.
 type patientClient struct{ *rest.RESTClient }

@@ -18,7 +18,8 @@ const (
 	// that of the cluster which the program runs in. Compressing a list is the
 	// larger part of a server's work on it and takes longer than the network
 	// between the two. Clients that were not made by NewClient always compress:
-	// it spares them wake-ups. rest.Config.DisableCompression is respected.
+	// it spares them wake-ups and HTTP/2 frames. rest.Config.DisableCompression is
+	// respected.
 	CompressFar Compression = iota
 	// CompressAlways is for networks inside of a cluster that are slow or paid for.
 	CompressAlways

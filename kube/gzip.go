@@ -19,6 +19,7 @@ func gunzip(body io.ReadCloser) (io.ReadCloser, error) {
 	}
 	z, err := gzip.NewReader(buffered)
 	if err != nil {
+		body.Close()
 		return nil, err
 	}
 	return readCloser{z, body}, nil

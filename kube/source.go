@@ -137,11 +137,13 @@ func (l *listStream) open(next string) error {
 		}
 	}
 	r := l.source.request("PartialObjectMetadataList", o)
-	encoding := "identity" // or net/http would ask for gzip
+	ctx, encoding := l.ctx, "identity" // or net/http would ask for gzip
 	if l.source.Compression.wanted(l.source.client, r.URL()) {
 		encoding = "gzip"
+	} else if !l.options.Probe {
+		ctx = long(ctx)
 	}
-	body, err := r.SetHeader("Accept-Encoding", encoding).Stream(l.ctx)
+	body, err := r.SetHeader("Accept-Encoding", encoding).Stream(ctx)
 	if err == nil {
 		body, err = gunzip(body)
 	}

@@ -37,8 +37,8 @@
 //  7. Slow subscribers cost what the live objects cost. Every event is delivered
 //     while at most SubscribeOptions.Limit wait; beyond that, or always with
 //     Latest, states in the middle are merged per object: Old is the state last
-//     delivered, New the newest. A slow or panicking subscriber does not touch the
-//     others.
+//     delivered, New the newest. A panicking subscriber does not touch the others;
+//     a slow one holds them up once, by 50 ms at most.
 //  8. Nothing is silent. Status gives state, cause, attempts, resource version and
 //     staleness; WaitSynced returns the cause (forbidden, no such resource,
 //     refused, …) and not just a time-out. Whether a refusal is waited out, ends
@@ -57,7 +57,7 @@
 // # Reading
 //
 // Objects are shared between all readers and must not be changed; copy them first
-// (DeepCopy). A change would be seen by others until the object is decoded again;
-// the cache itself holds bytes and cannot be corrupted. Options.MutationDetector
+// (DeepCopy). States of one object share the parts that are the same in both. A
+// change would be seen by others until the object is decoded again; the cache itself holds bytes and cannot be corrupted. Options.MutationDetector
 // finds who does it.
 package kinform

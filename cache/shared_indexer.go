@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -44,9 +45,16 @@ func (x *sharedIndexer) moveTo(c *engine.Collection, prefix string) {
 	}
 }
 
+// namespaceIndex is the one index function that every factory sets.
+var namespaceIndex = reflect.ValueOf(MetaNamespaceIndexFunc).Pointer()
+
 // index adds an index to a collection.
 func (x *sharedIndexer) index(to *storeOf, name string, f IndexFunc) error {
+	isNamespace := reflect.ValueOf(f).Pointer() == namespaceIndex
 	return to.AddIndex(engine.Indexer{Name: to.prefix + name, Values: func(r *engine.Record) ([]string, error) {
+		if isNamespace && !x.view.Alters {
+			return []string{r.Namespace()}, nil // nothing has to be decoded for it
+		}
 		obj, err := to.Decode(r, x.view, engine.Pass)
 		if err != nil {
 			return nil, err

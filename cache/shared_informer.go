@@ -78,6 +78,7 @@ func (s *sharedIndexInformer) SetTransform(f TransformFunc) error {
 		return errStarted
 	}
 	s.transform.Store(&f)
+	s.view.Alters = true
 	return nil
 }
 

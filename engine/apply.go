@@ -18,17 +18,17 @@ type Change struct {
 // sets are built beside the present one, which is then swapped.
 const inPlace = 512
 
-// Apply makes the changes in their order: store, indexes and queues in one
-// critical section, so that nobody hears of what cannot be read, and nobody who
-// joins meanwhile misses or repeats anything.
+// Apply makes the changes in their order: store and indexes, then queues, under one
+// writer's lock, so that nobody hears of what cannot be read, and nobody who joins
+// meanwhile misses or repeats anything.
 func (c *Collection) Apply(batch []Change) {
 	c.write.Lock()
 	defer c.write.Unlock()
 	for part := range slices.Chunk(c.indexed(batch), inPlace) {
 		c.mu.Lock()
 		deltas := c.step(c.table, part, nil)
-		c.push(deltas)
 		c.mu.Unlock()
+		c.push(deltas)
 		c.supersede(deltas)
 	}
 }
@@ -48,14 +48,34 @@ func (c *Collection) Edit(batch []Change) {
 	c.write.Lock()
 	defer c.write.Unlock()
 	batch = c.indexed(batch)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, ch := range batch {
-		if ch.Gone {
-			c.table.remove(ch.Record.key)
-		} else {
-			c.table.put(ch.Record, ch.values)
+	c.change(len(batch), func(t *table) {
+		for _, ch := range batch {
+			if ch.Gone {
+				t.remove(ch.Record.key)
+			} else {
+				t.put(ch.Record, ch.values)
+			}
 		}
+	}, nil)
+}
+
+// change makes n changes at once for readers: a few in place, many in a copy that
+// then takes the place of the table, so that readers do not wait for them.
+func (c *Collection) change(n int, do func(*table), stored func()) {
+	next := c.table
+	if n <= inPlace {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		do(next)
+	} else {
+		next = c.table.clone()
+		do(next)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+	}
+	c.table = next
+	if stored != nil {
+		stored()
 	}
 }
 
@@ -81,25 +101,13 @@ func (c *Collection) Replace(p *Partition, list List) {
 	rep := &replacement{initial: c.waiting[p], newEpoch: list.NewEpoch}
 	changes := c.indexed(c.difference(p, list))
 	var deltas []Delta
-	if len(changes) <= inPlace {
-		c.mu.Lock()
-		deltas = c.step(c.table, changes, rep)
-	} else {
-		next := c.table.clone()
-		deltas = c.step(next, changes, rep)
-		c.mu.Lock()
-		c.table = next
-	}
-	if list.Stored != nil {
-		list.Stored()
-	}
+	c.change(len(changes), func(t *table) { deltas = c.step(t, changes, rep) }, list.Stored)
 	delete(c.waiting, p)
 	if rep.initial && len(c.waiting) == 0 {
 		deltas = append(deltas, Delta{Kind: initialEnd})
 		close(c.synced)
 	}
 	c.push(deltas)
-	c.mu.Unlock()
 	c.supersede(deltas)
 }
 
@@ -211,7 +219,7 @@ func (c *Collection) step(t *table, changes []Change, rep *replacement) []Delta 
 				Delta{Kind: Deleted, Old: held, New: held, FinalStateUnknown: true},
 				Delta{Kind: Added, New: ch.Record})
 		default:
-			ch.Record.follow(held, now)
+			c.resident.follow(ch.Record, held, now)
 			t.put(ch.Record, ch.values)
 			deltas = append(deltas, Delta{Kind: Updated, Old: held, New: ch.Record})
 		}

@@ -43,12 +43,21 @@ func (in *ingester) compact() {
 			}
 		}
 	}
-	for i, r := range moved {
-		moved[i] = in.packAnew(r)
+	in.repack(moved)
+}
+
+// repack puts records of the same states, packed as new ones would be, into the
+// store. The caller holds the collection's write lock.
+func (in *ingester) repack(records []*Record) {
+	c := in.collection
+	anew := make([]*Record, len(records))
+	for i, r := range records {
+		anew[i] = in.packAnew(r)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, r := range moved {
+	for i, r := range anew {
+		c.resident.move(records[i], r)
 		c.table.swap(r)
 	}
 }

@@ -29,6 +29,8 @@ type DeltaFIFO struct {
 	waiting int
 	mergeAt int // merge when more than this many wait
 	merged  uint64
+	room    chan struct{} // closed when there is room again; nil if nobody waits for it
+	slow    bool          // it was waited for in vain, and has not caught up since
 }
 
 const (
@@ -93,6 +95,13 @@ func (q *DeltaFIFO) take() []Delta {
 		q.batches[0] = first[n:]
 	}
 	q.waiting -= n
+	if q.waiting <= q.limit/2 && q.room != nil {
+		close(q.room)
+		q.room = nil
+	}
+	if q.waiting == 0 {
+		q.slow = false
+	}
 	return first[:n]
 }
 

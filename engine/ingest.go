@@ -24,6 +24,7 @@ type ingester struct {
 	key     []byte
 	held    *Record // the stored record of key, nil if there is none
 	labels  labelPacker
+	fresh   fresh
 	packer  packer
 	scratch []byte
 }
@@ -50,8 +51,9 @@ func (e *rejection) Error() string { return e.key + ": " + e.err.Error() }
 func (e *rejection) Unwrap() error { return e.err }
 
 // record returns the record of an item: the stored one, if the item is the very
-// state that is stored, else a new one with bytes of its own.
-func (in *ingester) record(it Item) (*Record, error) {
+// state that is stored, else a new one with bytes of its own. What changes now is
+// fresh.
+func (in *ingester) record(it Item, isFresh bool) (*Record, error) {
 	if it.Object != nil {
 		return in.transformed(it.Object)
 	}
@@ -84,8 +86,10 @@ func (in *ingester) record(it Item) (*Record, error) {
 		deleting: m.Deleting,
 		number:   version.number,
 	}
-	in.packer.pack(r, m, raw)
 	in.identify(r, held)
+	if !isFresh || !in.fresh.put(r, raw) {
+		in.packer.pack(r, m, raw)
+	}
 	return r, nil
 }
 

@@ -144,6 +144,16 @@ func (p *packer) hold(r *Record, how packing, parent *Record, packed []byte) {
 	r.slab, r.at = p.arena.put(packed)
 }
 
+// Plain returns the bytes that the server sent, if they are held as they came, and
+// nil if they are packed. They must not be changed, and not be looked at any more
+// when the record is not reachable.
+func (r *Record) Plain() []byte {
+	if r.slab == nil || r.packing != plain {
+		return nil
+	}
+	return r.slab.mem[r.at : r.at+r.size : r.at+r.size]
+}
+
 // unpack appends a record's bytes to dst, whose free capacity is used.
 func (r *Record) unpack(dst []byte) ([]byte, error) {
 	at := len(dst)

@@ -67,7 +67,7 @@ func TestPackedBytesComeBack(t *testing.T) {
 			var records []*Record
 			sent, held := 0, 0
 			for raw := range c.raw {
-				r, err := in.record(Item{Format: c.format, Bytes: raw})
+				r, err := in.record(Item{Format: c.format, Bytes: raw}, false)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -99,7 +99,7 @@ func TestSmallAndLargeObjectsPack(t *testing.T) {
 			for i := range 20 {
 				raw := fmt.Appendf(nil, `{"metadata":{"name":"n%d","resourceVersion":"%d"},"data":"%s"}`,
 					i, i+1, bytes.Repeat([]byte{'a' + byte(i)}, size))
-				r, err := in.record(Item{Format: wire.JSON, Bytes: raw})
+				r, err := in.record(Item{Format: wire.JSON, Bytes: raw}, false)
 				if err != nil {
 					t.Fatal(err)
 				}

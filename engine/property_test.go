@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -187,7 +188,7 @@ func (p *replay) take(inf *Informer, d Delta) {
 		p.t.Errorf("%s added twice", d.Key())
 	case d.Kind != Added && before == nil:
 		p.t.Errorf("%s %s before it was added", d.Key(), d.Kind)
-	case d.Kind != Added && d.Old != before:
+	case d.Kind != Added && !bytes.Equal(d.Old.AppendBytes(nil), before.AppendBytes(nil)):
 		p.t.Errorf("%s %s from a state that was not delivered", d.Key(), d.Kind)
 	case d.Kind == Updated && d.New.uid != before.uid:
 		p.t.Errorf("%s became another object by an update", d.Key())

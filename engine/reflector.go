@@ -114,6 +114,8 @@ type state func(context.Context) state
 // it then goes on where it was.
 func (r *Reflector) Run(ctx context.Context) error {
 	defer r.status.enter(Stopped)
+	r.in.fresh.count(1)
+	defer r.in.fresh.count(-1)
 	r.refused = nil
 	next := r.start
 	for next != nil && ctx.Err() == nil {
@@ -200,7 +202,7 @@ func (r *Reflector) readList(ctx context.Context, o ListOptions) (List, Version,
 // add puts an item into a list. One that cannot be taken is reported, and its
 // last good state kept.
 func (r *Reflector) add(list *List, item Item) {
-	record, err := r.in.record(item)
+	record, err := r.in.record(item, false)
 	var known *rejection
 	switch {
 	case err == nil && record.sameObject(r.in.held):
@@ -278,6 +280,8 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 		batch, err = r.pull(stream, batch[:0])
 		r.collection.Apply(batch)
 		clear(batch)
+		r.collection.waitForRoom(ctx)
+		r.in.settle()
 		r.in.compact()
 		if err == nil || len(batch) > 0 {
 			heard = true
@@ -313,7 +317,7 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 	if ev.Type == wire.Bookmark {
 		return batch, r.bookmark(ev)
 	}
-	record, err := r.in.record(ev.Item)
+	record, err := r.in.record(ev.Item, true)
 	if known := (*rejection)(nil); errors.As(err, &known) {
 		r.collection.reject(known.key, err)
 		if known.version.Before(r.version) {

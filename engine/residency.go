@@ -65,11 +65,12 @@ type residency struct {
 	now  atomic.Uint32 // coarseNow of the last change
 
 	mu      sync.Mutex
-	several bool      // there is more than one subscriber
-	pass    ring      // decoded in passing
-	left    ring      // kept until they left the store
-	active  bool      // something was put on a ring since age last ran
-	kept    []*Record // decoded for readers; some may have been let go
+	several bool               // there is more than one subscriber
+	pass    ring               // decoded in passing
+	left    ring               // kept until they left the store
+	active  bool               // something was put on a ring since age last ran
+	kept    []*Record          // decoded for readers; some may have been let go
+	last    map[string]*Record // by key: the state that was decoded last, if it still is
 	hand    int
 	gone    int         // how many of kept have left the store
 	tick    *time.Timer // runs while there are kept ones, or much on the rings
@@ -117,7 +118,7 @@ func coarseNow() uint32 {
 }
 
 // touch notes that a decoded record was read again.
-func (m *residency) touch(r *Record, use Use) {
+func (m *residency) touch(r *Record, v *View, use Use) {
 	switch {
 	case use == Pass || m.mode == NeverDecoded:
 	case r.use.has(kept):
@@ -128,7 +129,7 @@ func (m *residency) touch(r *Record, use Use) {
 	case use == Told && !r.use.has(hot):
 		r.use.stamp(m.now.Load())
 	default:
-		m.admit(r, use)
+		m.admit(r, v, use)
 	}
 }
 
@@ -139,8 +140,8 @@ func (m *residency) readers(n int) {
 	m.several = n > 1
 }
 
-// admit takes in a record that was just decoded.
-func (m *residency) admit(r *Record, use Use) {
+// admit takes in a record that was just decoded for a view.
+func (m *residency) admit(r *Record, v *View, use Use) {
 	switch use {
 	case Sweep:
 		now := coarseNow()
@@ -155,12 +156,39 @@ func (m *residency) admit(r *Record, use Use) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	keep := use != Pass && m.mode != NeverDecoded || m.mode == AlwaysDecoded
-	if !keep || r.use.has(superseded) {
-		m.passLocked(r)
-		return
+	if !v.Alters {
+		if m.last == nil {
+			m.last = map[string]*Record{}
+		}
+		m.last[r.key] = r
 	}
-	m.keepLocked(r)
+	keep := use != Pass && m.mode != NeverDecoded || m.mode == AlwaysDecoded
+	switch {
+	case keep && r.use.has(superseded):
+		m.ringLocked(&m.left, r, leaving) // a handler is behind, and will want it as the old state
+	case keep:
+		m.keepLocked(r)
+	default:
+		m.passLocked(r)
+	}
+}
+
+// beside returns another state of r's object that is decoded, or nil.
+func (m *residency) beside(r *Record) *Record {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if o := m.last[r.key]; o != nil && o != r && o.uid == r.uid && o.format == r.format && o.slab != nil {
+		return o
+	}
+	return nil
+}
+
+// letGoLocked lets go of a record's objects.
+func (m *residency) letGoLocked(r *Record) {
+	r.decodings.Store(nil)
+	if m.last[r.key] == r {
+		delete(m.last, r.key)
+	}
 }
 
 // passLocked puts a record on the ring, and lets go of the one that it replaces.
@@ -173,12 +201,23 @@ func (m *residency) passLocked(r *Record) {
 }
 
 func (m *residency) ringLocked(g *ring, r *Record, size int) {
-	if out := g.put(r, size); out != nil && out != r && !out.use.has(kept) {
-		out.decodings.Store(nil)
+	if r.use.set(ringed) {
+		return // each of many handlers asks for it
+	}
+	if out := g.put(r, size); out != nil {
+		m.offLocked(out)
 	}
 	m.active = true
 	if len(g.records) > passing {
 		m.wakeLocked()
+	}
+}
+
+// offLocked lets go of a record that is taken off a ring.
+func (m *residency) offLocked(r *Record) {
+	r.use.clear(ringed)
+	if !r.use.has(kept) {
+		m.letGoLocked(r)
 	}
 }
 
@@ -231,7 +270,7 @@ func (m *residency) makeRoomLocked() {
 func (m *residency) releaseLocked(r *Record) {
 	if r.use.clear(kept) {
 		keptWeight.Add(-r.decodedWeight())
-		r.decodings.Store(nil)
+		m.letGoLocked(r)
 	}
 }
 
@@ -247,9 +286,7 @@ func (m *residency) age() {
 	m.tidyLocked()
 	if !m.active {
 		for _, r := range append(m.pass.empty(), m.left.empty()...) {
-			if !r.use.has(kept) {
-				r.decodings.Store(nil)
-			}
+			m.offLocked(r)
 		}
 	}
 	m.active = false
@@ -266,11 +303,21 @@ func (m *residency) tidyLocked() {
 }
 
 // follow notes that a state takes the place of another. If a handler was told of
-// that one lately, the object changes often: its states are kept, so that each is
-// decoded once.
-func (r *Record) follow(old *Record, now uint32) {
-	if now-old.use.stamped() <= 2 {
+// one of the object's states lately, the object changes often: its states are kept,
+// so that each is decoded once.
+func (m *residency) follow(r, old *Record, now uint32) {
+	stamp := old.use.stamped()
+	if now-stamp > 2 {
+		// A handler that is behind is told of states that have left the store.
+		m.mu.Lock()
+		if o := m.last[r.key]; o != nil {
+			stamp = o.use.stamped()
+		}
+		m.mu.Unlock()
+	}
+	if now-stamp <= 2 {
 		r.use.set(hot)
+		r.use.stamp(stamp)
 	}
 }
 
@@ -278,7 +325,7 @@ func (r *Record) follow(old *Record, now uint32) {
 // a while: handlers get it as the old state.
 func (m *residency) supersede(r *Record) {
 	r.use.set(superseded)
-	if r.slab == nil || r.decodings.Load() == nil {
+	if r.slab == nil || r.decoded() == nil {
 		return // an object that came as one has nothing else
 	}
 	m.mu.Lock()
@@ -296,6 +343,35 @@ func (m *residency) supersede(r *Record) {
 	m.ringLocked(&m.left, r, leaving)
 }
 
+// move gives a record's decodings, and what is known of their use, to another one
+// of the same state, which takes its place in the store.
+func (m *residency) move(from, to *Record) {
+	to.use.stamp(from.use.stamped())
+	if from.use.has(hot) {
+		to.use.set(hot)
+	}
+	d := from.decoded()
+	if d == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	from.use.set(superseded)
+	to.decodings.Store(d)
+	if m.last[to.key] == from {
+		m.last[to.key] = to
+	}
+	if !from.use.clear(kept) {
+		m.passLocked(to)
+		return
+	}
+	if m.mode != AlwaysDecoded {
+		keptWeight.Add(-from.decodedWeight())
+		m.gone++
+	}
+	m.keepLocked(to)
+}
+
 // releaseAll lets go of everything.
 func (m *residency) releaseAll() {
 	m.mu.Lock()
@@ -303,7 +379,10 @@ func (m *residency) releaseAll() {
 	for _, r := range m.kept {
 		m.releaseLocked(r)
 	}
-	m.kept, m.pass, m.left = nil, ring{}, ring{}
+	for _, r := range append(m.pass.empty(), m.left.empty()...) {
+		m.offLocked(r)
+	}
+	m.kept, m.last = nil, nil
 	if m.tick != nil {
 		m.tick.Stop()
 		m.tick = nil

@@ -28,7 +28,7 @@ func newResidents(t *testing.T, mode Residency, n int) *residents {
 	var list List
 	for i := range n {
 		raw := thing{name: fmt.Sprintf("t%05d", i), uid: fmt.Sprint(i), color: "red", version: uint64(i + 1)}.bytes()
-		r, err := in.record(Item{Format: wire.JSON, Bytes: raw})
+		r, err := in.record(Item{Format: wire.JSON, Bytes: raw}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestOldStatesOfHotObjectsAreAtHand(t *testing.T) {
 			for i := range objects {
 				version++
 				raw := thing{name: fmt.Sprintf("t%05d", i), uid: fmt.Sprint(i), color: "blue", version: version}.bytes()
-				r, err := in.record(Item{Format: wire.JSON, Bytes: raw})
+				r, err := in.record(Item{Format: wire.JSON, Bytes: raw}, false)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -203,7 +203,7 @@ func TestSupersededStatesAreLetGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		raw := thing{name: "t00000", uid: "0", color: "red", version: uint64(100 + i)}.bytes()
-		r, err := in.record(Item{Format: wire.JSON, Bytes: raw})
+		r, err := in.record(Item{Format: wire.JSON, Bytes: raw}, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,8 +15,10 @@ const (
 	superseded
 	// hot: the state before was told to a handler shortly before it was replaced.
 	hot
+	// ringed: it is on a ring.
+	ringed
 
-	stampShift = 4
+	stampShift = 5
 )
 
 func (u *usage) has(mark uint32) bool { return u.word.Load()&mark != 0 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"hash/maphash"
+	"reflect"
 	"sync"
 )
 
@@ -14,6 +15,9 @@ type View struct {
 	// Decode makes the object of a record. It must not keep or change the
 	// record's bytes.
 	Decode func(*Record) (any, error)
+	// Alters: Decode does more than read (a program's transform), so that parts of
+	// its objects are not what the same bytes make elsewhere.
+	Alters bool
 }
 
 // DecodeError says that a record's bytes do not make an object of a view.
@@ -35,6 +39,10 @@ type decoding struct {
 	obj  any
 	err  error
 	next *decoding
+
+	// beside is set instead of view, obj and err while the record is being decoded:
+	// another state of its object that is decoded.
+	beside *Record
 }
 
 // born makes r the record of an object.
@@ -48,6 +56,31 @@ func (d *decoding) find(v *View) *decoding {
 		}
 	}
 	return nil
+}
+
+// decoded returns the first decoding; nil if there is none.
+func (r *Record) decoded() *decoding {
+	d := r.decodings.Load()
+	if d != nil && d.beside != nil {
+		return d.next
+	}
+	return d
+}
+
+// Beside returns another state of r's object, and the object of a type that was
+// made of it, if that is at hand. It is for View.Decode, which can take over what is
+// the same in both.
+func (r *Record) Beside(t reflect.Type) (*Record, any) {
+	d := r.decodings.Load()
+	if d == nil || d.beside == nil {
+		return nil, nil
+	}
+	for o := d.beside.decoded(); o != nil; o = o.next {
+		if o.err == nil && !o.view.Alters && reflect.TypeOf(o.obj) == t {
+			return d.beside, o.obj
+		}
+	}
+	return nil, nil
 }
 
 // decodeLocks see to it that a record is decoded once, however many subscribers
@@ -66,16 +99,21 @@ func (c *Collection) Decode(r *Record, v *View, use Use) (any, error) {
 	if r.slab == nil {
 		return v.Decode(r) // there is nothing to decode, and nothing to let go
 	}
-	if d := r.decodings.Load().find(v); d != nil {
-		c.resident.touch(r, use)
+	if d := r.decoded().find(v); d != nil {
+		c.resident.touch(r, v, use)
 		return d.obj, d.err
 	}
 	mu := c.decoding.of(r)
 	mu.Lock()
 	defer mu.Unlock()
-	first := r.decodings.Load()
+	first := r.decoded()
 	if d := first.find(v); d != nil {
 		return d.obj, d.err
+	}
+	if !v.Alters { // what will be altered must be nobody else's
+		if other := c.resident.beside(r); other != nil {
+			r.decodings.Store(&decoding{beside: other, next: first})
+		}
 	}
 	d := &decoding{view: v, next: first}
 	obj, err := decodeContained(r, v)
@@ -86,7 +124,7 @@ func (c *Collection) Decode(r *Record, v *View, use Use) (any, error) {
 		d.obj = obj
 	}
 	r.decodings.Store(d)
-	c.resident.admit(r, use)
+	c.resident.admit(r, v, use)
 	return d.obj, d.err
 }
 

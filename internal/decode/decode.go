@@ -8,6 +8,7 @@ package decode
 import (
 	"fmt"
 	"reflect"
+	"runtime"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,14 +40,30 @@ func SpeaksProtobuf(t reflect.Type) bool {
 	return embedded != 1
 }
 
-// Typed makes an object of a struct type, as a pointer.
+// Typed makes an object of a struct type, as a pointer. If another state of the
+// object is at hand, decoded, the two share what is the same in both.
 func Typed(r *engine.Record, t reflect.Type) (any, error) {
-	obj := reflect.New(t).Interface()
-	err := withBytes(r, func(raw []byte) error { return into(obj, r.Format(), raw) })
-	if err != nil {
+	v := reflect.New(t)
+	obj := v.Interface()
+	read := func(raw []byte) error { return into(obj, r.Format(), raw) }
+	if other, near := r.Beside(v.Type()); near != nil && r.Format() == wire.Protobuf {
+		read = func(raw []byte) error { return intoNear(obj, raw, other, near) }
+	}
+	if err := withBytes(r, read); err != nil {
 		return nil, err
 	}
 	return obj, nil
+}
+
+// intoNear reads protobuf into an object, with another state of it at hand.
+func intoNear(obj any, raw []byte, other *engine.Record, near any) error {
+	m, ok := obj.(message)
+	if !ok {
+		return into(obj, wire.Protobuf, raw)
+	}
+	return withBytes(other, func(old []byte) error {
+		return unmarshal.ProtobufNear(raw, m, unmarshal.Near{Object: near.(message), Raw: old})
+	})
 }
 
 // Metadata makes the metadata of an object, whole or cut down, without its kind.
@@ -88,9 +105,13 @@ func into(obj any, f wire.Format, raw []byte) error {
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// withBytes has a record's bytes read from memory that is used again. Decoders
-// copy what they keep.
+// withBytes has a record's bytes read, from where they are or from memory that is
+// used again. Decoders copy what they keep.
 func withBytes(r *engine.Record, read func([]byte) error) error {
+	if plain := r.Plain(); plain != nil {
+		defer runtime.KeepAlive(r)
+		return read(plain)
+	}
 	buf := buffers.Get().(*[]byte)
 	*buf = r.AppendBytes((*buf)[:0])
 	if cap(*buf) <= 1<<20 { // a rare large object does not stay

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -61,6 +62,21 @@ func TestEveryKindDecodesAsByItsOwnMethod(t *testing.T) {
 			for range 3 { // not what a server would send
 				same(t, typ, damage(r, raw))
 			}
+			for range 4 {
+				later := reflect.New(typ)
+				if err := later.Interface().(Message).Unmarshal(raw); err != nil {
+					t.Fatal(err)
+				}
+				change(r, later.Elem(), 0)
+				after, err := later.Interface().(encoder).Marshal()
+				if err != nil {
+					t.Fatalf("%s: %v", typ, err)
+				}
+				sameNear(t, typ, raw, after)
+				sameNear(t, typ, damage(r, raw), after)
+				sameNear(t, typ, raw, damage(r, after))
+				sameNear(t, typ, damage(r, raw), raw)
+			}
 		}
 	}
 	t.Logf("%d kinds, %d of them by plan", len(kinds(t)), planned)
@@ -81,6 +97,62 @@ func same(t testing.TB, typ reflect.Type, raw []byte) {
 	if errWant == nil && !reflect.DeepEqual(got.Interface(), want.Interface()) {
 		t.Fatalf("%s from %x:\n got %+v\nwant %+v", typ, raw, got.Interface(), want.Interface())
 	}
+}
+
+// sameNear compares what ProtobufNear makes of raw, with what came before at hand,
+// with what the type's own method makes of it.
+func sameNear(t testing.TB, typ reflect.Type, before, raw []byte) {
+	t.Helper()
+	old := reflect.New(typ).Interface().(Message)
+	if old.Unmarshal(before) != nil {
+		return
+	}
+	got, want := reflect.New(typ), reflect.New(typ)
+	errWant := want.Interface().(Message).Unmarshal(raw)
+	errGot := ProtobufNear(raw, got.Interface().(Message), Near{old, before})
+	if (errGot == nil) != (errWant == nil) || errWant != nil && errGot.Error() != errWant.Error() {
+		t.Fatalf("%s from %x, near %x: %v, want %v", typ, raw, before, errGot, errWant)
+	}
+	if errWant == nil && !reflect.DeepEqual(got.Interface(), want.Interface()) {
+		t.Fatalf("%s from %x, near %x:\n got %+v\nwant %+v", typ, raw, before, got.Interface(), want.Interface())
+	}
+	again := reflect.New(typ)
+	if err := again.Interface().(Message).Unmarshal(before); err != nil || !reflect.DeepEqual(again.Interface(), old) {
+		t.Fatalf("%s from %x has changed", typ, before)
+	}
+}
+
+// change fills some parts of a value anew.
+func change(r *rand.Rand, v reflect.Value, depth int) {
+	switch {
+	case r.IntN(20) == 0:
+		v.SetZero()
+		fill(r, v, depth)
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		change(r, v.Elem(), depth+1)
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
+		for i := range v.Len() {
+			change(r, v.Index(i), depth+1)
+		}
+		if v.Len() > 0 && r.IntN(4) == 0 {
+			v.Set(v.Slice(r.IntN(2), v.Len()))
+		}
+	case v.Kind() == reflect.Struct && !ownCode(v):
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() && v.Field(i).Kind() != reflect.Interface {
+				change(r, v.Field(i), depth+1)
+			}
+		}
+	}
+}
+
+// ownCode tells whether fill makes a value whole.
+func ownCode(v reflect.Value) bool {
+	switch v.Addr().Interface().(type) {
+	case *metav1.Time, *metav1.MicroTime, *resource.Quantity, *runtime.RawExtension, *metav1.TypeMeta:
+		return true
+	}
+	return false
 }
 
 func damage(r *rand.Rand, raw []byte) []byte {
@@ -196,18 +268,48 @@ func TestNothingThatCanChangeIsShared(t *testing.T) {
 	}
 }
 
+// A program that changes an object of the cache spoils what comes after it. It must
+// not do worse than that.
+func TestNearAnObjectThatWasChanged(t *testing.T) {
+	for pod := range objects.New(objects.Options{Seed: 1}).Pods(20) {
+		raw, err := pod.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := pod.DeepCopy()
+		next.Spec.Containers[0].Image = "another"
+		after, err := next.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := pod.DeepCopy()
+		old.Spec.Containers, old.Labels, old.Spec.SecurityContext = nil, nil, nil
+		var got corev1.Pod
+		if err := ProtobufNear(after, &got, Near{old, raw}); err != nil {
+			t.Fatal(err)
+		}
+		if !equality.Semantic.DeepEqual(got.Spec.Containers, next.Spec.Containers) {
+			t.Fatalf("%s: the containers differ", pod.Name)
+		}
+	}
+}
+
 func FuzzProtobuf(f *testing.F) {
 	types := kinds(f)
+	var seed []byte
 	for pod := range objects.New(objects.Options{Seed: 1}).Pods(3) {
 		raw, err := pod.Marshal()
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(raw)
+		seed = raw
 	}
 	pod := reflect.TypeFor[corev1.Pod]()
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		same(t, pod, raw)
+		sameNear(t, pod, raw, seed)
+		sameNear(t, pod, seed, raw)
 		if len(raw) > 0 {
 			same(t, types[int(raw[0])%len(types)], raw[1:])
 		}
@@ -243,4 +345,39 @@ func BenchmarkPod(b *testing.B) {
 			}
 		})
 	}
+	b.Run("its next state", func(b *testing.B) {
+		b.ReportAllocs()
+		var old []*corev1.Pod
+		var next [][]byte
+		for i, raw := range raws {
+			pod := &corev1.Pod{}
+			if err := Protobuf(raw, pod); err != nil {
+				b.Fatal(err)
+			}
+			old = append(old, pod)
+			pod = pod.DeepCopy()
+			pod.ResourceVersion = "12345678"
+			pod.Status.Conditions[0].Status = "Unknown"
+			raws[i], _ = pods[i].Marshal()
+			raw, _ = pod.Marshal()
+			next = append(next, raw)
+		}
+		for i := 0; b.Loop(); i++ {
+			i %= len(raws)
+			if err := ProtobufNear(next[i], &corev1.Pod{}, Near{old[i], raws[i]}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("the next pod", func(b *testing.B) {
+		b.ReportAllocs()
+		last := Near{&corev1.Pod{}, nil}
+		for i := 0; b.Loop(); i++ {
+			pod := &corev1.Pod{}
+			if err := ProtobufNear(raws[i%len(raws)], pod, last); err != nil {
+				b.Fatal(err)
+			}
+			last = Near{pod, raws[i%len(raws)]}
+		}
+	})
 }

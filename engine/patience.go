@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+// A watch can be read faster than handlers take its changes. Then a little patience
+// saves work: what is merged is lost to the handlers, and handlers that are far apart
+// do not find each other's objects decoded any more. So the reflector waits for the
+// queues to have room, but only as long as that shows no other handler's delay: one
+// that does not get there in time is not waited for again before it has caught up.
+
+// patience is how long a batch waits for the subscribers: far less than a server
+// bears from a slow reader, and enough for a queue's worth of quick calls.
+const patience = 50 * time.Millisecond
+
+// waitForRoom waits until no queue is more than half full, or patience ends.
+func (c *Collection) waitForRoom(ctx context.Context) {
+	c.write.Lock()
+	subs := c.subs
+	c.write.Unlock()
+	var timer *time.Timer
+	for _, s := range subs {
+		room := s.queue.wantRoom()
+		if room == nil {
+			continue
+		}
+		if timer == nil {
+			timer = time.NewTimer(patience)
+			defer timer.Stop()
+		}
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			s.queue.giveUp()
+			timer.Reset(0) // for the others, too
+		}
+	}
+}
+
+// wantRoom returns what is closed when the queue is not more than half full any
+// more; nil if it is not, or is not worth waiting for.
+func (q *DeltaFIFO) wantRoom() <-chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.latest != nil || q.slow || q.waiting <= q.limit/2 {
+		return nil
+	}
+	q.room = make(chan struct{})
+	return q.room
+}
+
+func (q *DeltaFIFO) giveUp() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.slow, q.room = true, nil
+}

@@ -51,6 +51,9 @@ func TestFruitlessWatches(t *testing.T) {
 				if n := inf.Status()[0].Lists - before; n > 150 {
 					t.Errorf("%d lists in an hour, want them rare", n)
 				}
+				if n := inf.Status()[0].Expired; (n > 0) != (name == "is forgotten at once") {
+					t.Errorf("the server is said to have forgotten the version %d times", n)
+				}
 				if inf.Status()[0].Cause == nil {
 					t.Error("Status has no cause")
 				}

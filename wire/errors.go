@@ -25,7 +25,7 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("%s at byte %d has %d bytes or more, the limit is %d: raise Limits.Frame if it is meant to be that large",
+	return fmt.Sprintf("%s at byte %d has %d bytes or more, the limit is %d: raise Options.MaxObjectSize (package wire: Limits.Frame) if it is meant to be that large",
 		e.What, e.Offset, e.Size, e.Limit)
 }
 

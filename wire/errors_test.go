@@ -27,7 +27,7 @@ func TestErrorsSpeak(t *testing.T) {
 		{scan(Protobuf, "\x0a\x02\x08\x01"), `bad protobuf at byte 2: field 1 has the wrong wire type 0`},
 		{scan(9, ""), `bad unknown at byte 0: the format must be JSON or Protobuf`},
 		{watch("<html>no</html>", Limits{}), `bad data at byte 0: not a watch stream, it starts with "<html>no</html>"`},
-		{watch(`{"type":"ADDED","object":{}}`, Limits{Frame: 9}), `watch event at byte 0 has 28 bytes or more, the limit is 9: raise Limits.Frame if it is meant to be that large`},
+		{watch(`{"type":"ADDED","object":{}}`, Limits{Frame: 9}), `watch event at byte 0 has 28 bytes or more, the limit is 9: raise Options.MaxObjectSize (package wire: Limits.Frame) if it is meant to be that large`},
 		{watch(`{"type":"ADDED","obj`, Limits{}), `reading a watch event: stream broke at byte 20: unexpected EOF`},
 		{watch(`{"type":"NEWS","object":{}}`, Limits{}), `watch event at byte 0: the event has the unknown type "NEWS"`},
 		{list(`{"kind":"Status","apiVersion":"v1","message":"no leader"}`), `body is not a list but a Status: no leader`},

@@ -196,8 +196,6 @@ func olderBookmark(e *env) {
 	})
 	inf := e.informer(cfg, kinform.Options{JSON: true})
 	w := e.subscribe(inf, "witness", subscribed{})
-	// Versions may have been given twice, so what it knows may be told once more.
-	w.goesBack.Store(true)
 	e.sync(inf)
 	w.hears(e.update("o", "2"))
 	e.await(asked, "a list of what the server has")

@@ -138,7 +138,7 @@ func (inf *Informer[T]) Subscribe(handler func(context.Context, Event[T]), optio
 	if len(options) > 0 {
 		o = options[0]
 	}
-	eo := engine.SubscribeOptions{Name: o.Name, Limit: o.Limit, Resync: o.Resync, OnPanic: o.OnPanic}
+	eo := engine.SubscribeOptions{Name: o.Name, Limit: o.Limit, Resync: o.Resync, OnPanic: o.OnPanic, View: inf.view}
 	if o.Latest {
 		eo.Merge = engine.Latest
 	}

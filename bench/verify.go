@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -65,6 +66,10 @@ func verify[T metav1.Object](ctx context.Context, t task, o kinform.Options, lis
 	go func() { _ = inf.Run(context.WithoutCancel(ctx)) }()
 	if err := inf.WaitSynced(ctx); err != nil {
 		return nil, err
+	}
+	// What was put into etcd directly may still be on its way through the server.
+	for wait := 0; inf.Lister().Len() < t.Objects && wait < 600; wait++ {
+		time.Sleep(100 * time.Millisecond)
 	}
 	equal, next := 0, ""
 	for {

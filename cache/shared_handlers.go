@@ -163,6 +163,7 @@ func (r *registration) subscribe() {
 		Name:    handlerName(r.handler),
 		OnPanic: crash,
 		Synced:  r.synced,
+		View:    r.informer.view,
 	})
 }
 

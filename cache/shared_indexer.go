@@ -128,13 +128,7 @@ func (x *sharedIndexer) Resync() error { return nil }
 
 // List returns every object.
 func (x *sharedIndexer) List() []any {
-	list := make([]any, 0, x.store.Load().Len())
-	for r := range x.store.Load().All() {
-		if obj, err := x.object(r, engine.Read); err == nil {
-			list = append(list, obj)
-		}
-	}
-	return list
+	return x.store.Load().Objects(x.view)
 }
 
 // ListKeys returns every key.
@@ -157,12 +151,8 @@ func (x *sharedIndexer) Get(obj any) (any, bool, error) {
 
 // GetByKey returns the object of a key.
 func (x *sharedIndexer) GetByKey(key string) (any, bool, error) {
-	r := x.store.Load().Get(key)
-	if r == nil {
-		return nil, false, nil
-	}
-	obj, err := x.object(r, engine.Read)
-	return obj, err == nil, err
+	obj, err := x.store.Load().Object(key, x.view)
+	return obj, err == nil && obj != nil, err
 }
 
 // Index returns the objects that share a value of an index with obj.

@@ -169,6 +169,8 @@ func TestAnotherStateIsAtHand(t *testing.T) {
 			t.Errorf("at hand: %q, want %q", got, want)
 		}
 		<-time.After(3 * idle)
+		f.resident.mu.Lock()
+		defer f.resident.mu.Unlock()
 		if n := len(f.resident.last); n != 0 {
 			t.Errorf("%d states are held after all objects were let go", n)
 		}

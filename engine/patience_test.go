@@ -3,16 +3,17 @@ package engine
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
 // taking adds a subscriber whose handler takes a time for each change.
-func (f *feed) taking(each *time.Duration, o SubscribeOptions) *Subscription {
+func (f *feed) taking(each *atomic.Int64, o SubscribeOptions) *Subscription {
 	return f.Subscribe(func(ctx context.Context, _ Delta) {
 		select {
-		case <-time.After(*each):
+		case <-time.After(time.Duration(each.Load())):
 		case <-ctx.Done():
 		}
 	}, o)
@@ -47,7 +48,8 @@ func (f *feed) waited(changes int) time.Duration {
 func TestPatienceWithSubscribers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFeed(t)
-		each := time.Millisecond
+		var each atomic.Int64
+		each.Store(int64(time.Millisecond))
 		s := f.taking(&each, SubscribeOptions{Limit: 20})
 		f.serve()
 		if d := f.waited(10); d != 0 {
@@ -58,14 +60,14 @@ func TestPatienceWithSubscribers(t *testing.T) {
 		}
 		<-time.After(time.Second)
 
-		each = time.Hour
+		each.Store(int64(time.Hour))
 		if d := f.waited(15); d != patience {
 			t.Errorf("waited %v for a handler that is stuck, want %v", d, patience)
 		}
 		if d := f.waited(5); d != 0 {
 			t.Errorf("waited %v for it once more", d)
 		}
-		each = time.Millisecond
+		each.Store(int64(time.Millisecond))
 		<-time.After(2 * time.Hour)
 		if d := f.waited(15); d != 4*time.Millisecond {
 			t.Errorf("waited %v after it caught up", d)
@@ -78,7 +80,8 @@ func TestPatienceWithSubscribers(t *testing.T) {
 func TestPatienceIsForAllTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFeed(t)
-		stuck, quick := time.Hour, time.Duration(0)
+		var stuck, quick atomic.Int64
+		stuck.Store(int64(time.Hour))
 		latest := f.taking(&stuck, SubscribeOptions{Limit: 2, Merge: Latest})
 		f.serve()
 		if d := f.waited(10); d != 0 {

@@ -61,19 +61,20 @@ const (
 
 // residency keeps decoded objects, and lets them go.
 type residency struct {
-	mode Residency
-	now  atomic.Uint32 // coarseNow of the last change
+	mode    Residency
+	now     atomic.Uint32 // coarseNow of the last change
+	several atomic.Bool   // there is more than one subscriber
 
-	mu      sync.Mutex
-	several bool               // there is more than one subscriber
-	pass    ring               // decoded in passing
-	left    ring               // kept until they left the store
-	active  bool               // something was put on a ring since age last ran
-	kept    []*Record          // decoded for readers; some may have been let go
-	last    map[string]*Record // by key: the state that was decoded last, if it still is
-	hand    int
-	gone    int         // how many of kept have left the store
-	tick    *time.Timer // runs while there are kept ones, or much on the rings
+	mu     sync.Mutex
+	pass   ring               // decoded in passing
+	left   ring               // kept until they left the store
+	active bool               // something was put on a ring since age last ran
+	kept   []*Record          // decoded for readers; some may have been let go
+	last   map[string]*Record // by key: the state that was decoded last, if it still is
+	lists  listings
+	hand   int
+	gone   int         // how many of kept have left the store
+	tick   *time.Timer // runs while there are kept ones, or much on the rings
 }
 
 // ring holds the records that were put on it last.
@@ -134,11 +135,7 @@ func (m *residency) touch(r *Record, v *View, use Use) {
 }
 
 // readers says how many subscribers there are.
-func (m *residency) readers(n int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.several = n > 1
-}
+func (m *residency) readers(n int) { m.several.Store(n > 1) }
 
 // admit takes in a record that was just decoded for a view.
 func (m *residency) admit(r *Record, v *View, use Use) {
@@ -194,7 +191,7 @@ func (m *residency) letGoLocked(r *Record) {
 // passLocked puts a record on the ring, and lets go of the one that it replaces.
 func (m *residency) passLocked(r *Record) {
 	size := passing
-	if m.several {
+	if m.several.Load() {
 		size = passingSeveral
 	}
 	m.ringLocked(&m.pass, r, size)
@@ -271,6 +268,7 @@ func (m *residency) releaseLocked(r *Record) {
 	if r.use.clear(kept) {
 		keptWeight.Add(-r.decodedWeight())
 		m.letGoLocked(r)
+		m.forgetListsLocked()
 	}
 }
 
@@ -278,9 +276,12 @@ func (m *residency) releaseLocked(r *Record) {
 func (m *residency) age() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, r := range m.kept {
-		if !r.use.clear(used) {
-			m.releaseLocked(r)
+	if !m.lists.used.Swap(false) { // a list that is used counts for all
+		m.forgetListsLocked()
+		for _, r := range m.kept {
+			if !r.use.clear(used) {
+				m.releaseLocked(r)
+			}
 		}
 	}
 	m.tidyLocked()
@@ -291,7 +292,7 @@ func (m *residency) age() {
 	}
 	m.active = false
 	m.tick = nil
-	if len(m.kept) > 0 || len(m.pass.records) > passing || len(m.left.records) > passing {
+	if len(m.kept) > 0 || len(m.lists.views) > 0 || len(m.pass.records) > passing || len(m.left.records) > passing {
 		m.wakeLocked()
 	}
 }
@@ -383,6 +384,7 @@ func (m *residency) releaseAll() {
 		m.offLocked(r)
 	}
 	m.kept, m.last = nil, nil
+	m.forgetListsLocked()
 	if m.tick != nil {
 		m.tick.Stop()
 		m.tick = nil

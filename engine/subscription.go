@@ -25,6 +25,9 @@ type SubscribeOptions struct {
 	// Resync reminds the subscriber of every object at this interval.
 	// Default: never.
 	Resync time.Duration
+	// View is the one in which the handler reads objects, if it does: then they are
+	// decoded ahead of it. Default: none.
+	View *View
 	// Synced is closed instead of a channel of the subscription's own. Default:
 	// one is made.
 	Synced chan struct{}
@@ -43,6 +46,7 @@ type Subscription struct {
 	options    SubscribeOptions
 	synced     chan struct{}
 
+	ahead  ahead
 	inHand []Delta // the delta that is being delivered, and what was taken with it
 
 	delivered atomic.Uint64
@@ -69,6 +73,7 @@ func (c *Collection) Subscribe(h Handler, o SubscribeOptions) *Subscription {
 		handler:    h,
 		options:    o,
 		synced:     o.Synced,
+		ahead:      ahead{view: o.View},
 	}
 	if s.synced == nil {
 		s.synced = make(chan struct{})
@@ -162,6 +167,7 @@ func (s *Subscription) goOn(ctx context.Context) {
 // run delivers until ctx ends. What was taken and not delivered goes back, for
 // the next run.
 func (s *Subscription) run(ctx context.Context) {
+	defer s.ahead.stop()
 	var reminder <-chan time.Time
 	if s.options.Resync > 0 {
 		t := time.NewTicker(s.options.Resync)
@@ -185,6 +191,7 @@ func (s *Subscription) run(ctx context.Context) {
 				s.queue.giveBack(deltas[i:])
 				return
 			}
+			s.ahead.reach(s.collection, deltas, i)
 			if d.Kind == initialEnd {
 				close(s.synced)
 				continue

@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"reflect"
 	"sync"
+	"sync/atomic"
 )
 
 // View is one way of reading records: as a typed object, as metadata only, as
@@ -18,6 +19,8 @@ type View struct {
 	// Alters: Decode does more than read (a program's transform), so that parts of
 	// its objects are not what the same bytes make elsewhere.
 	Alters bool
+
+	listed atomic.Pointer[listing]
 }
 
 // DecodeError says that a record's bytes do not make an object of a view.

@@ -17,9 +17,9 @@ type Slot = uint32
 // Size is how many values are copied at the first write after a snapshot.
 const Size = 256
 
-// page is a run of values, by slot. It is changed in place unless a snapshot may
-// hold it.
-type page[T comparable] struct {
+// Page is a run of values, by slot. It is changed in place unless a snapshot may
+// hold it: the page of a snapshot has the same values for ever.
+type Page[T comparable] struct {
 	epoch  uint64 // that of the Pages when the page was made
 	values [Size]T
 }
@@ -28,7 +28,7 @@ type page[T comparable] struct {
 // locks: one goroutine may write while nobody reads, except that a Snapshot may be
 // read at any time. The zero value is ready for use.
 type Pages[T comparable] struct {
-	list      []*page[T]
+	list      []*Page[T]
 	listEpoch uint64 // the epoch when the list was made
 	epoch     atomic.Uint64
 	free      []Slot
@@ -51,6 +51,9 @@ func (p *Pages[T]) Slots() int { return len(p.list) * Size }
 
 // At returns the value of a slot.
 func (p *Pages[T]) At(s Slot) T { return p.list[s/Size].values[s%Size] }
+
+// PageOf returns the page of a slot.
+func (p *Pages[T]) PageOf(s Slot) *Page[T] { return p.list[s/Size] }
 
 // Add puts a value into a free place.
 func (p *Pages[T]) Add(v T) Slot {
@@ -81,13 +84,13 @@ func (p *Pages[T]) newSlot() Slot {
 	s := Slot(p.used)
 	if int(s/Size) == len(p.list) {
 		p.ownList()
-		p.list = append(p.list, &page[T]{epoch: p.epoch.Load()})
+		p.list = append(p.list, &Page[T]{epoch: p.epoch.Load()})
 	}
 	return s
 }
 
 // writable returns the page of a slot, copied first if a snapshot may hold it.
-func (p *Pages[T]) writable(s Slot) *page[T] {
+func (p *Pages[T]) writable(s Slot) *Page[T] {
 	epoch := p.epoch.Load()
 	at := p.list[s/Size]
 	if at.epoch != epoch {
@@ -108,13 +111,19 @@ func (p *Pages[T]) ownList() {
 }
 
 // Snapshot is the values at one moment.
-type Snapshot[T comparable] struct{ list []*page[T] }
+type Snapshot[T comparable] struct{ list []*Page[T] }
 
 // Snapshot may be taken by several readers at once, as long as nobody writes.
 func (p *Pages[T]) Snapshot() Snapshot[T] {
 	p.epoch.Add(1)
 	return Snapshot[T]{p.list}
 }
+
+// Pages are all values of the snapshot, free places included.
+func (s Snapshot[T]) Pages() []*Page[T] { return s.list }
+
+// Values are those of a page.
+func (p *Page[T]) Values() *[Size]T { return &p.values }
 
 // At returns the value that a slot had.
 func (s Snapshot[T]) At(i Slot) T { return s.list[i/Size].values[i%Size] }

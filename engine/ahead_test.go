@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"testing/synctest"
+
+	"github.com/kinform/kinform/wire"
+)
+
+// readers of a collection that is filled before they join.
+type aheadRun struct {
+	*Collection
+	view    *View
+	decoded map[string]int // by key
+	last    chan struct{}  // closed when the last object of the first stretch is decoded
+	sub     *Subscription
+}
+
+const aheadObjects = 200
+
+func newAheadRun(t *testing.T, alters bool) *aheadRun {
+	if before := runtime.GOMAXPROCS(0); before == 1 {
+		runtime.GOMAXPROCS(2)
+		t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+	}
+	c, parts := NewCollection(Options{}, "")
+	a := &aheadRun{Collection: c, decoded: map[string]int{}, last: make(chan struct{})}
+	t.Cleanup(c.resident.releaseAll)
+	in := ingester{collection: c}
+	var list List
+	for i := range aheadObjects {
+		raw := thing{name: string(rune('a'+i/26)) + string(rune('a'+i%26)), uid: "u", color: "red", version: uint64(i + 1)}.bytes()
+		r, err := in.record(Item{Format: wire.JSON, Bytes: raw}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list.Records = append(list.Records, r)
+	}
+	final := list.Records[stretch-1]
+	lock := make(chan struct{}, 1)
+	a.view = &View{Name: "counted", Alters: alters, Decode: func(r *Record) (any, error) {
+		lock <- struct{}{}
+		defer func() { <-lock }()
+		a.decoded[r.Key()]++
+		if r == final {
+			close(a.last)
+		}
+		if r == list.Records[10] {
+			return nil, errors.New("spoiled")
+		}
+		return r.Key(), nil
+	}}
+	c.Replace(parts[0], list)
+	return a
+}
+
+// run tells a handler of everything that is there.
+func (a *aheadRun) run(t *testing.T, handler func(i int, d Delta)) {
+	ctx, cancel := context.WithCancel(t.Context())
+	told := 0
+	a.sub = a.Subscribe(func(_ context.Context, d Delta) {
+		handler(told, d)
+		told++
+	}, SubscribeOptions{View: a.view})
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		a.Serve(ctx)
+	}()
+	<-a.sub.Synced()
+	cancel()
+	<-served
+	if told != aheadObjects {
+		t.Errorf("told of %d objects", told)
+	}
+}
+
+// A handler that reads finds what comes next decoded: it waits for the end of the
+// stretch, which only somebody else can decode.
+func TestDecodesAheadOfAReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAheadRun(t, false)
+		a.run(t, func(i int, d Delta) {
+			if i == lead+1 {
+				<-a.last
+			}
+			obj, err := a.Decode(d.New, a.view, Told)
+			if (err != nil) != (i == 10) || err == nil && obj != d.Key() {
+				t.Errorf("%s: %v, %v", d.Key(), obj, err)
+			}
+		})
+		for key, n := range a.decoded {
+			if n != 1 {
+				t.Errorf("%s was decoded %d times", key, n)
+			}
+		}
+		if len(a.decoded) != aheadObjects {
+			t.Errorf("%d objects were decoded", len(a.decoded))
+		}
+	})
+}
+
+func TestDecodesNothingForWhoDoesNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAheadRun(t, false)
+		a.run(t, func(i int, d Delta) {
+			if i%stretch == 1 {
+				_, _ = a.Decode(d.New, a.view, Told) // one now and then
+			}
+			synctest.Wait()
+		})
+		if got := len(a.decoded); got != (aheadObjects+stretch-2)/stretch {
+			t.Errorf("%d objects were decoded", got)
+		}
+	})
+}
+
+// A transform is called for what the handler asks for, and by its goroutine.
+func TestAltersNothingAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAheadRun(t, true)
+		a.run(t, func(i int, d Delta) {
+			_, _ = a.Decode(d.New, a.view, Told)
+			synctest.Wait()
+			if len(a.decoded) != i+1 {
+				t.Errorf("%d objects are decoded after %d calls", len(a.decoded), i+1)
+			}
+		})
+	})
+}

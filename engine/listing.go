@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"sync/atomic"
+
+	"github.com/kinform/kinform/internal/pages"
+)
+
+// A program that lists all objects again and again mostly gets what it got before.
+// So the objects of a list are remembered by page: of a page that has not changed,
+// they are copied, and no record has to be looked at. A listing goes when nobody uses
+// it any more, or when one of its objects may not stay decoded.
+
+// listing is what a view last listed, by page. It is never changed, only replaced.
+type listing []*listedPage
+
+type listedPage struct {
+	of      *pages.Page[*Record]
+	objects [pages.Size]any // nil where there is none
+	n       int             // how many there are
+}
+
+// page returns the objects of a page, if they are remembered.
+func (l *listing) page(i int, of *pages.Page[*Record]) *listedPage {
+	if l == nil || i >= len(*l) || (*l)[i] == nil || (*l)[i].of != of {
+		return nil
+	}
+	return (*l)[i]
+}
+
+// Objects returns all objects of a view as of the moment of the call, without those
+// that cannot be decoded. They are shared: callers must not change them.
+func (c *Collection) Objects(v *View) []any {
+	c.mu.RLock()
+	snap, n := c.table.snapshot(), c.table.len()
+	c.mu.RUnlock()
+	known := v.listed.Load()
+	if known != nil {
+		c.resident.listed()
+	}
+	all := make([]any, 0, n)
+	var next listing
+	for i, p := range snap.Pages() {
+		l := known.page(i, p)
+		if l == nil {
+			if next == nil {
+				next = make(listing, len(snap.Pages()))
+				if known != nil {
+					copy(next, *known)
+				}
+			}
+			l, next[i] = c.listPage(p, v)
+		}
+		all = l.appendTo(all)
+	}
+	if next != nil {
+		c.resident.remember(v, &next)
+	}
+	return all
+}
+
+// listPage decodes the objects of a page. keep is the result if they will stay
+// decoded.
+func (c *Collection) listPage(p *pages.Page[*Record], v *View) (l, keep *listedPage) {
+	l = &listedPage{of: p}
+	keep = l
+	for i, r := range p.Values() {
+		if r == nil {
+			continue
+		}
+		obj, err := c.Decode(r, v, Read)
+		if err == nil {
+			l.objects[i] = obj
+			l.n++
+		}
+		if r.slab != nil && !r.use.has(kept) {
+			keep = nil
+		}
+	}
+	return l, keep
+}
+
+func (l *listedPage) appendTo(all []any) []any {
+	if l.n == pages.Size {
+		return append(all, l.objects[:]...)
+	}
+	for _, obj := range l.objects {
+		if obj != nil {
+			all = append(all, obj)
+		}
+	}
+	return all
+}
+
+// Object returns the object of a key in a view; nil if there is none. It is shared:
+// callers must not change it.
+func (c *Collection) Object(key string, v *View) (any, error) {
+	c.mu.RLock()
+	s, ok := c.table.slots[key]
+	if !ok {
+		c.mu.RUnlock()
+		return nil, nil
+	}
+	p := c.table.records.PageOf(s)
+	r := p.Values()[s%pages.Size]
+	c.mu.RUnlock()
+	if l := v.listed.Load().page(int(s/pages.Size), p); l != nil && l.objects[s%pages.Size] != nil {
+		c.resident.listed()
+		return l.objects[s%pages.Size], nil
+	}
+	return c.Decode(r, v, Read)
+}
+
+// listings are those of all views of a collection.
+type listings struct {
+	views []*View
+	used  atomic.Bool // since age last ran
+}
+
+// listed notes that a listing was used, and with it all that is kept.
+func (m *residency) listed() {
+	if !m.lists.used.Load() {
+		m.lists.used.Store(true)
+	}
+}
+
+// remember keeps a view's listing.
+func (m *residency) remember(v *View, l *listing) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if v.listed.Swap(l) == nil {
+		m.lists.views = append(m.lists.views, v)
+		m.wakeLocked()
+	}
+	m.lists.used.Store(true)
+}
+
+// forgetListsLocked forgets all listings.
+func (m *residency) forgetListsLocked() {
+	for _, v := range m.lists.views {
+		v.listed.Store(nil)
+	}
+	m.lists.views = nil
+}

@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// wantListed compares a list, and each object by its key, with the store.
+func (f *feed) wantListed() {
+	f.t.Helper()
+	want := map[string]int{}
+	for r := range f.All() {
+		version := r.Version().String()
+		want[version]++
+		obj, err := f.Object(r.Key(), f.view)
+		if err != nil || obj.(*decodedThing).version != version {
+			f.t.Fatalf("%s: got %v, %v, want version %s", r.Key(), obj, err, version)
+		}
+	}
+	got := map[string]int{}
+	for _, obj := range f.Objects(f.view) {
+		got[obj.(*decodedThing).version]++
+	}
+	if !maps.Equal(got, want) {
+		f.t.Fatalf("a list of %d objects, of %d in the store", len(got), len(want))
+	}
+}
+
+// Whatever changes between lists, they say what the store has.
+func TestListsAreTrue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeed(t)
+		rnd := rand.New(rand.NewPCG(1, 0))
+		for range 300 {
+			for range rnd.IntN(20) {
+				name := fmt.Sprint(rnd.IntN(2000))
+				r := f.Get(name)
+				if r != nil && rnd.IntN(3) == 0 {
+					f.Apply([]Change{{Record: r, Gone: true}})
+				} else {
+					f.put(name, "uid", 100)
+				}
+			}
+			switch rnd.IntN(4) {
+			case 0:
+				f.wantListed()
+			case 1:
+				<-time.After(time.Duration(rnd.IntN(60)) * time.Second)
+			}
+		}
+		f.wantListed()
+		if obj, err := f.Object("nobody", f.view); obj != nil || err != nil {
+			t.Errorf("got %v, %v", obj, err)
+		}
+	})
+}
+
+// A list decodes what changed since the last one, and nothing else; when nobody lists
+// any more, the objects are let go.
+func TestListsRememberObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeed(t)
+		const n = 1000
+		for i := range n {
+			f.put(fmt.Sprint(i), "uid", 100)
+		}
+		first := f.Objects(f.view)
+		for range 10 {
+			<-time.After(idle)
+			f.Objects(f.view)
+		}
+		if len(f.beside) != n || !slices.Equal(first, f.Objects(f.view)) {
+			t.Errorf("%d objects were decoded %d times", n, len(f.beside))
+		}
+		f.put("7", "uid", 100)
+		if f.wantListed(); len(f.beside) != n+1 {
+			t.Errorf("a change of one object made %d be decoded", len(f.beside)-n)
+		}
+		f.Forget(f.Get("7"))
+		if f.wantListed(); len(f.beside) != n+2 {
+			t.Errorf("%d objects were decoded after one was forgotten", len(f.beside)-n-1)
+		}
+		<-time.After(3 * idle)
+		if f.view.listed.Load() != nil || f.Get("8").decoded() != nil {
+			t.Error("a list that nobody asks for any more holds on to its objects")
+		}
+	})
+}
+
+func TestObjectsThatMayNotStayAreNotRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeed(t)
+		f.resident.mode = 1 // a byte: nothing may stay
+		for i := range 600 {
+			f.put(fmt.Sprint(i), "uid", 100)
+		}
+		f.wantListed()
+		held := 0
+		if l := f.view.listed.Load(); l != nil {
+			for _, p := range *l {
+				if p != nil {
+					held += p.n
+				}
+			}
+		}
+		if held > 0 {
+			t.Errorf("a list holds %d objects", held)
+		}
+	})
+}

@@ -71,7 +71,7 @@ func TestListsRememberObjects(t *testing.T) {
 		}
 		first := f.Objects(f.view)
 		for range 10 {
-			<-time.After(idle)
+			<-time.After(idle - time.Second)
 			f.Objects(f.view)
 		}
 		if len(f.beside) != n || !slices.Equal(first, f.Objects(f.view)) {

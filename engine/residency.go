@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,8 +71,8 @@ type residency struct {
 	kept   []*Record          // decoded for readers; some may have been let go
 	last   map[string]*Record // by key: the state that was decoded last, if it still is
 	lists  listings
-	hand   int
-	gone   int         // how many of kept have left the store
+	hand   int         // where makeRoomLocked is in kept
+	broom  int         // where tidyLocked is
 	tick   *time.Timer // runs while there are kept ones, or much on the rings
 }
 
@@ -255,9 +254,7 @@ func (m *residency) makeRoomLocked() {
 			continue
 		}
 		m.releaseLocked(r)
-		last := len(m.kept) - 1
-		m.kept[m.hand], m.kept[last] = m.kept[last], nil
-		if m.kept = m.kept[:last]; last == 0 {
+		if m.dropLocked(m.hand); len(m.kept) == 0 {
 			return
 		}
 	}
@@ -275,16 +272,16 @@ func (m *residency) releaseLocked(r *Record) {
 // age lets go of what nobody read since it last ran.
 func (m *residency) age() {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.lists.used.Swap(false) { // a list that is used counts for all
+	listed := m.lists.used.Swap(false) // a list that is used counts for all
+	if !listed {
 		m.forgetListsLocked()
-		for _, r := range m.kept {
-			if !r.use.clear(used) {
-				m.releaseLocked(r)
-			}
-		}
 	}
-	m.tidyLocked()
+	m.mu.Unlock()
+	for at := 0; at >= 0; {
+		at = m.ageSome(at, listed)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if !m.active {
 		for _, r := range append(m.pass.empty(), m.left.empty()...) {
 			m.offLocked(r)
@@ -297,10 +294,48 @@ func (m *residency) age() {
 	}
 }
 
-// tidyLocked forgets records that were let go.
+// ageSome does it for a few of the kept records, from a place on, so that readers do
+// not have to wait long, and returns where to go on; -1 at the end.
+func (m *residency) ageSome(at int, listed bool) (next int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for range 256 {
+		if at >= len(m.kept) {
+			return -1
+		}
+		switch r := m.kept[at]; {
+		case !r.use.has(kept):
+			m.dropLocked(at)
+		case !r.use.clear(used) && !listed:
+			m.releaseLocked(r)
+			m.dropLocked(at)
+		default:
+			at++
+		}
+	}
+	return at
+}
+
+// dropLocked takes a record that was let go out of kept.
+func (m *residency) dropLocked(at int) {
+	last := len(m.kept) - 1
+	m.kept[at], m.kept[last] = m.kept[last], nil
+	m.kept = m.kept[:last]
+}
+
+// tidyLocked looks at some of the kept records and drops those that were let go. As
+// it does so whenever one is, they are never many.
 func (m *residency) tidyLocked() {
-	m.kept = slices.DeleteFunc(m.kept, func(r *Record) bool { return !r.use.has(kept) })
-	m.gone = 0
+	for range 4 {
+		if len(m.kept) == 0 {
+			return
+		}
+		if m.broom %= len(m.kept); m.kept[m.broom].use.has(kept) {
+			m.broom++
+		} else {
+			m.dropLocked(m.broom)
+		}
+	}
 }
 
 // follow notes that a state takes the place of another. If a handler was told of
@@ -337,9 +372,7 @@ func (m *residency) supersede(r *Record) {
 	}
 	if m.mode != AlwaysDecoded {
 		keptWeight.Add(-r.decodedWeight())
-		if m.gone++; m.gone > passing && m.gone*2 > len(m.kept) {
-			m.tidyLocked()
-		}
+		m.tidyLocked()
 	}
 	m.ringLocked(&m.left, r, leaving)
 }
@@ -368,7 +401,7 @@ func (m *residency) move(from, to *Record) {
 	}
 	if m.mode != AlwaysDecoded {
 		keptWeight.Add(-from.decodedWeight())
-		m.gone++
+		m.tidyLocked()
 	}
 	m.keepLocked(to)
 }

@@ -62,8 +62,9 @@ func (d *decoding) find(v *View) *decoding {
 }
 
 // decoded returns the first decoding; nil if there is none.
-func (r *Record) decoded() *decoding {
-	d := r.decodings.Load()
+func (r *Record) decoded() *decoding { return r.decodings.Load().real() }
+
+func (d *decoding) real() *decoding {
 	if d != nil && d.beside != nil {
 		return d.next
 	}
@@ -88,11 +89,16 @@ func (r *Record) Beside(t reflect.Type) (*Record, any) {
 
 // decodeLocks see to it that a record is decoded once, however many subscribers
 // ask for it at the same time.
-type decodeLocks [64]sync.Mutex
+type decodeLocks [64]decodeLock
+
+type decodeLock struct {
+	sync.Mutex
+	busyWith atomic.Pointer[Record]
+}
 
 var decodeSeed = maphash.MakeSeed()
 
-func (l *decodeLocks) of(r *Record) *sync.Mutex {
+func (l *decodeLocks) of(r *Record) *decodeLock {
 	return &l[maphash.String(decodeSeed, r.key)%uint64(len(l))]
 }
 
@@ -107,28 +113,59 @@ func (c *Collection) Decode(r *Record, v *View, use Use) (any, error) {
 		return d.obj, d.err
 	}
 	mu := c.decoding.of(r)
-	mu.Lock()
+	if !mu.TryLock() {
+		if use == Read && mu.busyWith.Load() != r {
+			return c.decode(r, v, use) // whoever reads does not wait for somebody else's object
+		}
+		mu.Lock()
+	}
 	defer mu.Unlock()
+	mu.busyWith.Store(r)
 	first := r.decoded()
 	if d := first.find(v); d != nil {
 		return d.obj, d.err
 	}
 	if !v.Alters { // what will be altered must be nobody else's
 		if other := c.resident.beside(r); other != nil {
-			r.decodings.Store(&decoding{beside: other, next: first})
+			r.decodings.CompareAndSwap(first, &decoding{beside: other, next: first})
 		}
 	}
-	d := &decoding{view: v, next: first}
+	return c.decode(r, v, use)
+}
+
+// decode is Decode for a record that nobody is known to have decoded.
+func (c *Collection) decode(r *Record, v *View, use Use) (any, error) {
+	d := &decoding{view: v}
 	obj, err := decodeContained(r, v)
 	if err != nil {
 		d.err = &DecodeError{Key: r.key, View: v.Name, Err: err}
-		c.reject(r.key, d.err)
 	} else {
 		d.obj = obj
 	}
-	r.decodings.Store(d)
+	if known := r.publish(d); known != d {
+		return known.obj, known.err // somebody was faster
+	}
+	if d.err != nil {
+		c.reject(r.key, d.err)
+	}
 	c.resident.admit(r, v, use)
 	return d.obj, d.err
+}
+
+// publish adds a decoding, unless there is one of the same view; that one is
+// returned then.
+func (r *Record) publish(d *decoding) *decoding {
+	for {
+		now := r.decodings.Load()
+		first := now.real()
+		if known := first.find(d.view); known != nil {
+			return known
+		}
+		d.next = first
+		if r.decodings.CompareAndSwap(now, d) {
+			return d
+		}
+	}
 }
 
 // decodeContained turns a panic of a decoder or a transform into an error.

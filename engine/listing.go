@@ -34,7 +34,7 @@ func (c *Collection) Objects(v *View) []any {
 	c.mu.RLock()
 	snap, n := c.table.snapshot(), c.table.len()
 	c.mu.RUnlock()
-	known := v.listed.Load()
+	known, released := v.listed.Load(), c.resident.released.Load()
 	if known != nil {
 		c.resident.listed()
 	}
@@ -54,7 +54,7 @@ func (c *Collection) Objects(v *View) []any {
 		all = l.appendTo(all)
 	}
 	if next != nil {
-		c.resident.remember(v, &next)
+		c.resident.remember(v, &next, released)
 	}
 	return all
 }
@@ -124,10 +124,14 @@ func (m *residency) listed() {
 	}
 }
 
-// remember keeps a view's listing.
-func (m *residency) remember(v *View, l *listing) {
+// remember keeps a view's listing, unless an object was let go since it was begun: it
+// may be one of the listing's.
+func (m *residency) remember(v *View, l *listing, released uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.released.Load() != released {
+		return
+	}
 	if v.listed.Swap(l) == nil {
 		m.lists.views = append(m.lists.views, v)
 		m.wakeLocked()

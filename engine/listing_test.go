@@ -92,24 +92,30 @@ func TestListsRememberObjects(t *testing.T) {
 	})
 }
 
+// A list does not hold on to objects for which there is no room.
 func TestObjectsThatMayNotStayAreNotRemembered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFeed(t)
-		f.resident.mode = 1 // a byte: nothing may stay
-		for i := range 600 {
-			f.put(fmt.Sprint(i), "uid", 100)
-		}
-		f.wantListed()
-		held := 0
-		if l := f.view.listed.Load(); l != nil {
-			for _, p := range *l {
-				if p != nil {
-					held += p.n
+	const n = 2000
+	for _, room := range []Residency{1, n / 2 * smallestWeight} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFeed(t)
+			f.resident.mode = room
+			for i := range n {
+				f.put(fmt.Sprint(i), "uid", 4)
+			}
+			for range 3 {
+				f.wantListed()
+				held := 0
+				if l := f.view.listed.Load(); l != nil {
+					for _, p := range *l {
+						if p != nil {
+							held += p.n
+						}
+					}
+				}
+				if held*smallestWeight > int(room) {
+					t.Errorf("a list holds %d objects, where there is room for %d bytes", held, room)
 				}
 			}
-		}
-		if held > 0 {
-			t.Errorf("a list holds %d objects", held)
-		}
-	})
+		})
+	}
 }

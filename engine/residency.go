@@ -60,9 +60,10 @@ const (
 
 // residency keeps decoded objects, and lets them go.
 type residency struct {
-	mode    Residency
-	now     atomic.Uint32 // coarseNow of the last change
-	several atomic.Bool   // there is more than one subscriber
+	mode     Residency
+	now      atomic.Uint32 // coarseNow of the last change
+	several  atomic.Bool   // there is more than one subscriber
+	released atomic.Uint64 // how many kept records were let go before they left the store
 
 	mu     sync.Mutex
 	pass   ring               // decoded in passing
@@ -265,6 +266,7 @@ func (m *residency) releaseLocked(r *Record) {
 	if r.use.clear(kept) {
 		keptWeight.Add(-r.decodedWeight())
 		m.letGoLocked(r)
+		m.released.Add(1)
 		m.forgetListsLocked()
 	}
 }

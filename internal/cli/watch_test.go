@@ -204,6 +204,9 @@ func TestEverythingForbidden(t *testing.T) {
 func TestServerIsLostAndFound(t *testing.T) {
 	s := newServer(t)
 	p := s.watch(t, "pods")
+	s.createPod(t, "first") // hearing of it shows that the watch is open, and can be lost
+	http.DefaultClient.CloseIdleConnections()
+	p.out.Await(t, "added", "default/first")
 	s.Inject(apisim.Fault{Match: apisim.Match{Resource: "pods", Verb: "list"}, Status: http.StatusServiceUnavailable, Times: 1})
 	s.Inject(apisim.Fault{Match: apisim.Match{Resource: "pods", Verb: "watch"}, Status: http.StatusServiceUnavailable, Times: 1})
 	s.Restart()

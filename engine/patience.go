@@ -8,8 +8,8 @@ import (
 // A watch can be read faster than handlers take its changes. Then a little patience
 // saves work: what is merged is lost to the handlers, and handlers that are far apart
 // do not find each other's objects decoded any more. So the reflector waits for the
-// queues to have room, but only as long as that shows no other handler's delay: one
-// that does not get there in time is not waited for again before it has caught up.
+// queues to have room, but not for long: a handler that does not get there in time is
+// not waited for again before it has caught up.
 
 // patience is how long a batch waits for the subscribers: far less than a server
 // bears from a slow reader, and enough for a queue's worth of quick calls.
@@ -49,12 +49,14 @@ func (q *DeltaFIFO) wantRoom() <-chan struct{} {
 	if q.latest != nil || q.slow || q.waiting <= q.limit/2 {
 		return nil
 	}
-	q.room = make(chan struct{})
+	if q.room == nil { // the reflectors of several namespaces wait for one
+		q.room = make(chan struct{})
+	}
 	return q.room
 }
 
 func (q *DeltaFIFO) giveUp() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.slow, q.room = true, nil
+	q.slow = true
 }

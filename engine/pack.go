@@ -10,12 +10,13 @@ import (
 	"github.com/kinform/kinform/wire"
 )
 
-// Objects are nearly equal to some other object: pods to a sibling of the same
-// owner, the root certificates of each namespace to each other. So a record holds
-// what distinguishes it from such a one, its parent. Parents are records
-// themselves, packed against a base that is learned from the first objects; no
-// chain is longer than that. A parent lives as long as a record is packed against
-// it, whether it is in the store or not.
+// Objects are nearly equal to some other object, and a record holds what
+// distinguishes it from such a one, its parent. For objects with an owner, that is
+// a sibling; for those without, the base, which is made of several objects, or else
+// one of the same name in another namespace, like the root certificates that each
+// has. Siblings and namesakes are packed against the base themselves; no chain is
+// longer than that. A parent lives as long as a record is packed against it, whether
+// it is in the store or not. docs/packing.md says why.
 
 // packing says how a record's bytes are held.
 type packing uint8
@@ -29,24 +30,25 @@ const (
 const (
 	// worthPacking is the size below which packing gains nothing.
 	worthPacking = 96
-	// baseSize is what the base grows to, baseShare what one object gives to it.
-	baseSize  = s2.MaxDictSize
-	baseShare = baseSize / 6
 	// goodGain: packed to less than a goodGain-th, an object is content with its
 	// parent.
 	goodGain = 6
+	// mostNamesakes bounds how many names are remembered.
+	mostNamesakes = 1024
 )
 
 // packer packs the objects of one reflector. Only its goroutine uses it.
 type packer struct {
-	arena    arena
-	base     *Record // nil while it is learned
-	learning []byte
-	// heads are the records that others of a group are packed against. The
-	// packer does not keep them: they go with the last record that needs them.
-	heads   map[uint64]weak.Pointer[Record]
-	purgeAt int
-	scratch []byte
+	arena arena
+	base  base
+	// siblings has, for each owner, the record that others of it are packed
+	// against, namesakes one for each of the last names that the base did not
+	// serve well. The packer does not keep them: they go with the last record that
+	// needs them.
+	siblings  map[uint64]weak.Pointer[Record]
+	namesakes map[uint64]weak.Pointer[Record]
+	purgeAt   int
+	scratch   []byte
 }
 
 var groupSeed = maphash.MakeSeed()
@@ -58,47 +60,45 @@ func (p *packer) pack(r *Record, m *wire.Meta, raw []byte) {
 		p.hold(r, plain, nil, raw)
 		return
 	}
-	groups := groupsOf(m)
-	for _, g := range groups {
-		head := p.heads[g].Value()
-		if head == nil {
-			continue
-		}
-		if packed := p.against(head, raw); len(packed)*goodGain < len(raw) {
-			p.hold(r, withParent, head, packed)
+	group, like := maphash.Bytes(groupSeed, m.Name), p.namesakes
+	owned := len(m.Owner.UID) > 0
+	if owned {
+		group, like = maphash.Bytes(groupSeed, m.Owner.UID), p.siblings
+	}
+	if parent := like[group].Value(); parent != nil {
+		if packed := p.against(parent, raw); content(packed, raw) {
+			p.hold(r, withParent, parent, packed)
 			return
 		}
 	}
 	// No parent, or none that is like it any more: it may become one.
-	if p.base != nil {
-		p.hold(r, withParent, p.base, p.against(p.base, raw))
-	} else {
-		p.learn(raw)
-		p.scratch = s2.Encode(p.scratch[:cap(p.scratch)], raw)
-		p.hold(r, alone, nil, p.scratch)
-	}
-	for _, g := range groups {
-		p.lead(g, r)
+	packed := p.withBase(r, raw)
+	switch {
+	case owned:
+		p.leadSiblings(group, r)
+	case !content(packed, raw):
+		p.leadNamesakes(group, r)
 	}
 }
 
-// groupsOf returns the groups in which an object may find its like, best first.
-func groupsOf(m *wire.Meta) []uint64 {
-	var h maphash.Hash
-	h.SetSeed(groupSeed)
-	if len(m.Owner.UID) > 0 {
-		h.Write(m.Owner.UID)
-		return []uint64{h.Sum64()}
+// content tells whether a parent suits an object.
+func content(packed, raw []byte) bool { return len(packed)*goodGain < len(raw) }
+
+// withBase packs an object against the base, or alone while there is none.
+func (p *packer) withBase(r *Record, raw []byte) []byte {
+	if p.base.record == nil {
+		if p.base.learn(raw) {
+			p.hold(p.base.record, plain, nil, p.base.learned)
+			p.base.learned = nil
+		}
+		p.scratch = s2.Encode(p.scratch[:cap(p.scratch)], raw)
+		p.hold(r, alone, nil, p.scratch)
+		return p.scratch
 	}
-	h.Write(m.Name)
-	byName := h.Sum64()
-	h.Reset()
-	h.WriteString("labels")
-	for _, l := range m.Labels {
-		h.Write(l.Key)
-		h.WriteByte(0)
-	}
-	return []uint64{byName, h.Sum64()}
+	packed := p.against(p.base.record, raw)
+	p.hold(r, withParent, p.base.record, packed)
+	p.base.served(len(raw), len(packed))
+	return packed
 }
 
 // against packs raw with a record's bytes as dictionary. The result is valid
@@ -110,32 +110,32 @@ func (p *packer) against(parent *Record, raw []byte) []byte {
 	return recent.of(parent).Encode(p.scratch[:cap(p.scratch)], raw)
 }
 
-// learn adds to the base, until it is as large as a dictionary may be.
-func (p *packer) learn(raw []byte) {
-	p.learning = append(p.learning, raw[:min(len(raw), baseShare)]...)
-	if len(p.learning)+baseShare < baseSize {
+// leadSiblings makes r the sibling that others of its owner are packed against.
+func (p *packer) leadSiblings(owner uint64, r *Record) {
+	if p.siblings == nil {
+		p.siblings = map[uint64]weak.Pointer[Record]{}
+	}
+	p.siblings[owner] = weak.Make(r)
+	if len(p.siblings) < max(p.purgeAt, 1024) {
 		return
 	}
-	p.base = &Record{rawLen: uint32(len(p.learning))}
-	p.hold(p.base, plain, nil, p.learning)
-	p.learning = nil
-}
-
-// lead makes r the head of a group.
-func (p *packer) lead(group uint64, r *Record) {
-	if p.heads == nil {
-		p.heads = map[uint64]weak.Pointer[Record]{}
-	}
-	p.heads[group] = weak.Make(r)
-	if len(p.heads) < max(p.purgeAt, 1024) {
-		return
-	}
-	for g, w := range p.heads {
+	for g, w := range p.siblings {
 		if w.Value() == nil {
-			delete(p.heads, g)
+			delete(p.siblings, g)
 		}
 	}
-	p.purgeAt = 2 * len(p.heads)
+	p.purgeAt = 2 * len(p.siblings)
+}
+
+// leadNamesakes makes r the one that others of its name are packed against.
+func (p *packer) leadNamesakes(name uint64, r *Record) {
+	if p.namesakes == nil {
+		p.namesakes = map[uint64]weak.Pointer[Record]{}
+	}
+	if len(p.namesakes) >= mostNamesakes {
+		clear(p.namesakes)
+	}
+	p.namesakes[name] = weak.Make(r)
 }
 
 // hold gives a record its packed bytes.

@@ -67,7 +67,7 @@ func (in *ingester) packAnew(r *Record) *Record {
 	in.scratch = r.AppendBytes(in.scratch[:0])
 	n := &Record{
 		key: r.key, uid: r.uid, number: r.number, labels: r.labels,
-		nsLen: r.nsLen, format: r.format, deleting: r.deleting,
+		nsLen: r.nsLen, format: r.format, deleting: r.deleting, oddUID: r.oddUID,
 	}
 	if err := in.meta.Scan(r.format, in.scratch); err != nil {
 		in.meta = wire.Meta{} // it was scanned before; without its owner it packs less well

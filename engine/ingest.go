@@ -98,7 +98,10 @@ func (in *ingester) record(it Item, isFresh bool) (*Record, error) {
 // is not enough, as a server whose history went back gives versions again.
 func (in *ingester) isHeld(version Version, raw []byte) bool {
 	held := in.held
-	if held == nil || version.IsZero() || held.Version() != version || held.uid != uidOf(in.meta.UID) {
+	if held == nil || version.IsZero() || held.Version() != version {
+		return false
+	}
+	if id, _ := uidOf(in.meta.UID); held.uid != id {
 		return false
 	}
 	return !in.distrust || sameBytes(held.AppendBytes(nil), raw)
@@ -134,13 +137,8 @@ func (in *ingester) identify(r, held *Record) {
 	} else {
 		r.key = string(in.key)
 	}
-	r.uid = uidOf(m.UID)
-	packed := in.labels.pack(m.Labels)
-	if held != nil && held.labels.Value() == string(packed) {
-		r.labels = held.labels
-	} else {
-		r.labels = intern(packed)
-	}
+	r.uid, r.oddUID = uidOf(m.UID)
+	r.labels = in.labels.set(m.Labels, held)
 }
 
 // lookup builds the key, in scratch memory, and returns its record, or nil.

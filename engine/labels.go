@@ -4,23 +4,38 @@ import (
 	"encoding/binary"
 	"iter"
 	"slices"
-	"unique"
 
 	"github.com/kinform/kinform/wire"
 )
 
-// Labels is a set of labels in one string, so that objects with equal labels
-// share it: for each label, in the order of the keys, the length of the key,
-// the key, the length of the value, the value. It satisfies
+// Labels are the labels of an object, as its record has them. It satisfies
 // k8s.io/apimachinery/pkg/labels.Labels, so selectors match it as it is.
-type Labels struct{ packed string }
+type Labels struct{ set *labelSet }
+
+// labelSet is a set of labels. Records with equal ones share it, and those with
+// equal keys at least the keys.
+type labelSet struct {
+	keys   *labelKeys
+	values string // for each key, the length of the value and the value
+}
+
+// labelKeys are the keys of label sets, in their order.
+type labelKeys struct {
+	packed string // each with its length before it
+	all    []string
+}
+
+var noLabels = &labelSet{keys: &labelKeys{}}
 
 // All yields the labels in the order of their keys.
 func (l Labels) All() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
-		for rest := l.packed; rest != ""; {
-			var key, value string
-			key, rest = cutString(rest)
+		if l.set == nil {
+			return
+		}
+		rest := l.set.values
+		for _, key := range l.set.keys.all {
+			var value string
 			value, rest = cutString(rest)
 			if !yield(key, value) {
 				return
@@ -53,40 +68,95 @@ func (l Labels) Get(key string) string {
 
 // Map returns the labels as a map of their own.
 func (l Labels) Map() map[string]string {
-	if l.packed == "" {
+	if l.set == nil || len(l.set.keys.all) == 0 {
 		return nil
 	}
-	m := map[string]string{}
+	m := make(map[string]string, len(l.set.keys.all))
 	for k, v := range l.All() {
 		m[k] = v
 	}
 	return m
 }
 
-// labelPacker packs label sets; its scratch memory is reused.
-type labelPacker struct{ scratch []byte }
+// mostLabelSets bounds how many sets are known at once. Objects with the same
+// labels come close to each other in a list, and a new state mostly has those of
+// the state before, so that few are enough.
+const mostLabelSets = 4096
 
-// pack returns the labels packed, valid until the next call.
-func (p *labelPacker) pack(labels []wire.Label) []byte {
+// labelPacker packs label sets. One goroutine uses it.
+type labelPacker struct {
+	keys, values []byte // scratch
+
+	// known are the sets that objects with equal labels share, by their keys and
+	// then by their values; nil: nothing is shared.
+	known map[string]knownLabels
+	sets  int // in known
+}
+
+type knownLabels struct {
+	keys *labelKeys
+	sets map[string]*labelSet
+}
+
+// set returns the set of the labels: that of the state before, if it has the same.
+func (p *labelPacker) set(labels []wire.Label, before *Record) *labelSet {
+	if len(labels) == 0 {
+		return noLabels
+	}
+	p.pack(labels)
+	if before != nil && before.labels.values == string(p.values) && before.labels.keys.packed == string(p.keys) {
+		return before.labels
+	}
+	k, ok := p.known[string(p.keys)]
+	if made := k.sets[string(p.values)]; made != nil {
+		return made
+	}
+	if !ok {
+		k = knownLabels{newLabelKeys(string(p.keys)), map[string]*labelSet{}}
+	}
+	made := &labelSet{k.keys, string(p.values)}
+	if p.known != nil {
+		p.know(k, made)
+	}
+	return made
+}
+
+func (p *labelPacker) know(k knownLabels, made *labelSet) {
+	if p.sets++; p.sets > mostLabelSets {
+		clear(p.known)
+		clear(k.sets)
+		p.sets = 1
+	}
+	k.sets[made.values] = made
+	p.known[k.keys.packed] = k
+}
+
+func newLabelKeys(packed string) *labelKeys {
+	k := &labelKeys{packed: packed}
+	for rest := packed; rest != ""; {
+		var key string
+		key, rest = cutString(rest)
+		k.all = append(k.all, key)
+	}
+	return k
+}
+
+// pack packs the labels into keys and values.
+func (p *labelPacker) pack(labels []wire.Label) {
 	// Servers write labels in the order of their keys; a sort is for others.
 	byKey := func(a, b wire.Label) int { return slices.Compare(a.Key, b.Key) }
 	if !slices.IsSortedFunc(labels, byKey) {
 		slices.SortStableFunc(labels, byKey)
 	}
-	p.scratch = p.scratch[:0]
+	p.keys, p.values = p.keys[:0], p.values[:0]
 	for i, l := range labels {
 		if i+1 < len(labels) && slices.Equal(l.Key, labels[i+1].Key) {
 			continue // the last of equal keys wins
 		}
-		p.scratch = appendString(p.scratch, l.Key)
-		p.scratch = appendString(p.scratch, l.Value)
+		p.keys = appendString(p.keys, l.Key)
+		p.values = appendString(p.values, l.Value)
 	}
-	return p.scratch
 }
-
-// intern returns the one copy of a packed set. It is released when no record
-// uses it any more.
-func intern(packed []byte) unique.Handle[string] { return unique.Make(string(packed)) }
 
 func appendString(dst, s []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(s)))

@@ -1,12 +1,12 @@
 package engine
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"hash/maphash"
 	"runtime"
 	"sync/atomic"
-	"unique"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -21,7 +21,7 @@ type Record struct {
 	key    string
 	uid    uid
 	number uint64 // the version, if a server made it, else 0
-	labels unique.Handle[string]
+	labels *labelSet
 
 	slab   *slab   // where the packed bytes are; nil for an object
 	parent *Record // whose bytes they are packed against, if any
@@ -33,6 +33,7 @@ type Record struct {
 	format   wire.Format
 	packing  packing
 	deleting bool
+	oddUID   bool // uid is a hash
 
 	use       usage
 	decodings atomic.Pointer[decoding]
@@ -53,7 +54,7 @@ func (r *Record) Name() string {
 }
 
 // Labels are the object's labels; no decoding is needed to read them.
-func (r *Record) Labels() Labels { return Labels{r.labels.Value()} }
+func (r *Record) Labels() Labels { return Labels{r.labels} }
 
 // Deleting tells whether the object has a deletion timestamp.
 func (r *Record) Deleting() bool { return r.deleting }
@@ -79,8 +80,8 @@ func (r *Record) Object() any {
 
 // UID is the server's identity of the object.
 func (r *Record) UID() string {
-	if s, ok := r.uid.text(); ok {
-		return s
+	if !r.oddUID {
+		return r.uid.text()
 	}
 	if o, err := meta.Accessor(r.Object()); err == nil {
 		return string(o.GetUID())
@@ -147,18 +148,14 @@ func (r *Record) another(o *Record) bool {
 }
 
 // uid is the identity of an object in 16 bytes: the UUID itself, or a hash of
-// whatever else somebody wrote.
-type uid struct {
-	bytes  [16]byte
-	hashed bool
-}
+// whatever else somebody wrote; the record says which.
+type uid [16]byte
 
 var uidSeed = maphash.MakeSeed()
 
-func uidOf(text []byte) uid {
-	var u uid
+func uidOf(text []byte) (u uid, odd bool) {
 	if len(text) == 0 {
-		return u
+		return u, false
 	}
 	if len(text) == 36 && text[8] == '-' && text[13] == '-' && text[18] == '-' && text[23] == '-' {
 		var digits [32]byte
@@ -167,38 +164,35 @@ func uidOf(text []byte) uid {
 		n += copy(digits[n:], text[14:18])
 		n += copy(digits[n:], text[19:23])
 		copy(digits[n:], text[24:])
-		if _, err := hex.Decode(u.bytes[:], digits[:]); err == nil && u.matches(text) {
-			return u
+		// A UUID in capitals would not come back as it was.
+		var back [36]byte
+		if _, err := hex.Decode(u[:], digits[:]); err == nil && string(u.write(&back)) == string(text) {
+			return u, false
 		}
 	}
-	h := maphash.Bytes(uidSeed, text)
-	return uid{bytes: [16]byte{0: byte(h), 1: byte(h >> 8), 2: byte(h >> 16), 3: byte(h >> 24),
-		4: byte(h >> 32), 5: byte(h >> 40), 6: byte(h >> 48), 7: byte(h >> 56), 8: 1}, hashed: true}
+	u = uid{8: 1}
+	binary.LittleEndian.PutUint64(u[:], maphash.Bytes(uidSeed, text))
+	return u, true
 }
 
-// matches tells whether the bytes give the text back: a UUID in capitals does not.
-func (u uid) matches(text []byte) bool {
-	s, ok := u.text()
-	return ok && s == string(text)
-}
-
-// text returns the identity as it was written, if the bytes tell.
-func (u uid) text() (string, bool) {
-	if u.hashed {
-		return "", false
-	}
+// text returns the identity as it was written, if it is not a hash.
+func (u uid) text() string {
 	if u == (uid{}) {
-		return "", true
+		return ""
 	}
-	b := make([]byte, 36)
-	hex.Encode(b, u.bytes[:4])
+	return string(u.write(new([36]byte)))
+}
+
+// write writes the identity into b.
+func (u uid) write(b *[36]byte) []byte {
+	hex.Encode(b[:], u[:4])
 	b[8] = '-'
-	hex.Encode(b[9:], u.bytes[4:6])
+	hex.Encode(b[9:], u[4:6])
 	b[13] = '-'
-	hex.Encode(b[14:], u.bytes[6:8])
+	hex.Encode(b[14:], u[6:8])
 	b[18] = '-'
-	hex.Encode(b[19:], u.bytes[8:10])
+	hex.Encode(b[19:], u[8:10])
 	b[23] = '-'
-	hex.Encode(b[24:], u.bytes[10:])
-	return string(b), true
+	hex.Encode(b[24:], u[10:])
+	return b[:]
 }

@@ -99,6 +99,7 @@ func NewReflector(s Source, c *Collection, p *Partition, o ReflectorOptions) *Re
 	}
 	r := &Reflector{source: s, collection: c, part: p, options: o}
 	r.in = ingester{collection: c, dropManagedFields: o.DropManagedFields, transform: o.Transform}
+	r.in.labels.known = map[string]knownLabels{}
 	r.status.s.Source = s.String()
 	return r
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 )
 
@@ -10,8 +11,24 @@ import (
 type Change struct {
 	Record *Record
 	Gone   bool
+}
 
-	values [][]string // by index: what Record is found under
+// indexedChange is a change with the values under which each index finds it.
+type indexedChange struct {
+	Change
+	values [][]string
+}
+
+// indexing is the memory in which changes are indexed, reused.
+type indexing struct {
+	changes []indexedChange
+	values  [][]string
+}
+
+// forget lets go of what was indexed last: records must not outlive their use.
+func (x *indexing) forget() {
+	clear(x.changes)
+	clear(x.values)
 }
 
 // inPlace is how many changes are made under the readers' lock at once; larger
@@ -24,11 +41,16 @@ const inPlace = 512
 func (c *Collection) Apply(batch []Change) {
 	c.write.Lock()
 	defer c.write.Unlock()
-	for part := range slices.Chunk(c.indexed(batch), inPlace) {
+	defer c.scratch.forget()
+	for len(batch) > 0 {
+		n := min(len(batch), inPlace)
+		changes := c.indexed(c.table, batch[:n])
+		batch = batch[n:]
+		deltas := make([]Delta, 0, len(changes))
 		c.mu.Lock()
-		deltas := c.step(c.table, part, nil)
+		deltas = c.step(c.table, changes, nil, deltas)
 		c.mu.Unlock()
-		c.push(deltas)
+		c.push(deltas, false)
 		c.supersede(deltas)
 	}
 }
@@ -47,9 +69,8 @@ func (c *Collection) supersede(deltas []Delta) {
 func (c *Collection) Edit(batch []Change) {
 	c.write.Lock()
 	defer c.write.Unlock()
-	batch = c.indexed(batch)
-	c.change(len(batch), func(t *table) {
-		for _, ch := range batch {
+	c.change(len(batch), slices.Chunk(batch, inPlace), func(t *table, part []indexedChange) {
+		for _, ch := range part {
 			if ch.Gone {
 				t.remove(ch.Record.key)
 			} else {
@@ -59,21 +80,28 @@ func (c *Collection) Edit(batch []Change) {
 	}, nil)
 }
 
-// change makes n changes at once for readers: a few in place, many in a copy that
-// then takes the place of the table, so that readers do not wait for them.
-func (c *Collection) change(n int, do func(*table), stored func()) {
-	next := c.table
-	if n <= inPlace {
+// change makes n changes, in parts of inPlace, at once for readers: a few in place,
+// many in a copy that then takes the place of the table, so that readers do not wait
+// for them. Index functions run before the readers' lock is taken.
+func (c *Collection) change(n int, parts iter.Seq[[]Change], do func(*table, []indexedChange), stored func()) {
+	defer c.scratch.forget()
+	if n > inPlace {
+		next := c.table.clone()
+		for part := range parts {
+			do(next, c.indexed(next, part))
+		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		do(next)
+		c.table = next
 	} else {
-		next = c.table.clone()
-		do(next)
+		var only []indexedChange
+		for part := range parts {
+			only = c.indexed(c.table, part)
+		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		do(c.table, only)
 	}
-	c.table = next
 	if stored != nil {
 		stored()
 	}
@@ -81,6 +109,7 @@ func (c *Collection) change(n int, do func(*table), stored func()) {
 
 // List is the whole of a partition, as a server listed it.
 type List struct {
+	// Records are used up: Replace works in their memory.
 	Records []*Record
 	// NewEpoch: the server's history went back, so older states replace newer.
 	NewEpoch bool
@@ -99,78 +128,108 @@ func (c *Collection) Replace(p *Partition, list List) {
 	c.write.Lock()
 	defer c.write.Unlock()
 	rep := &replacement{initial: c.waiting[p], newEpoch: list.NewEpoch}
-	changes := c.indexed(c.difference(p, list))
-	var deltas []Delta
-	c.change(len(changes), func(t *table) { deltas = c.step(t, changes, rep) }, list.Stored)
+	changed, gone := c.difference(p, list)
+	n := len(changed) + len(gone)
+	deltas := make([]Delta, 0, n+1)
+	c.change(n, inParts(changed, gone), func(t *table, part []indexedChange) { deltas = c.step(t, part, rep, deltas) }, list.Stored)
 	delete(c.waiting, p)
 	if rep.initial && len(c.waiting) == 0 {
 		deltas = append(deltas, Delta{Kind: initialEnd})
 		close(c.synced)
 	}
-	c.push(deltas)
+	c.push(deltas, true)
 	c.supersede(deltas)
 }
 
 // replacement tells step that the changes come from a list.
 type replacement struct{ initial, newEpoch bool }
 
-// difference returns what has to change for a partition to equal a list.
-func (c *Collection) difference(p *Partition, list List) []Change {
-	var changes []Change
+// difference returns what has to change for a partition to equal a list: the states
+// to store, in the memory of the list, and the last states of what is gone.
+func (c *Collection) difference(p *Partition, list List) (changed, gone []*Record) {
+	changed = list.Records[:0]
 	listed := make([]uint64, (c.table.records.Slots()+63)/64)
 	for _, r := range list.Records {
-		s, ok := c.table.slots[r.key]
+		s, ok := c.table.slotOf(r.key)
 		if !ok {
-			changes = append(changes, Change{Record: r})
+			changed = append(changed, r)
 			continue
 		}
 		listed[s/64] |= 1 << (s % 64)
 		if held := c.table.at(s); held != r && (list.NewEpoch || !r.older(held)) {
-			changes = append(changes, Change{Record: r})
+			changed = append(changed, r)
 		}
 	}
 	if list.Incomplete && !list.NewEpoch {
-		return changes
+		return changed, nil
 	}
 	for r := range c.table.snapshotBy(p) {
-		if s := c.table.slots[r.key]; listed[s/64]&(1<<(s%64)) == 0 {
-			changes = append(changes, Change{Record: r, Gone: true})
+		if s, _ := c.table.slotOf(r.key); listed[s/64]&(1<<(s%64)) == 0 {
+			gone = append(gone, r)
 		}
 	}
-	return changes
+	return changed, gone
+}
+
+// inParts yields the changes of a list, inPlace at a time, in memory that is reused.
+func inParts(changed, gone []*Record) iter.Seq[[]Change] {
+	return func(yield func([]Change) bool) {
+		all := len(changed) + len(gone)
+		part := make([]Change, 0, min(all, inPlace))
+		for i := range all {
+			if i < len(changed) {
+				part = append(part, Change{Record: changed[i]})
+			} else {
+				part = append(part, Change{Record: gone[i-len(changed)], Gone: true})
+			}
+			if len(part) == inPlace || i == all-1 {
+				if !yield(part) {
+					return
+				}
+				part = part[:0]
+			}
+		}
+	}
 }
 
 // indexed computes the index values of each state to store, and leaves out the
-// states whose index functions fail: their last good state stays.
-func (c *Collection) indexed(batch []Change) []Change {
-	if len(c.indexers) == 0 {
-		return batch
-	}
-	good := batch[:0]
-	for _, ch := range batch {
-		if !ch.Gone && !c.computeValues(&ch) {
-			held := c.table.get(ch.Record.key)
+// states whose index functions fail: their last good state stays. The result is
+// valid until the next call.
+func (c *Collection) indexed(t *table, changes []Change) []indexedChange {
+	good := c.scratch.changes[:0]
+	values := slices.Grow(c.scratch.values[:0], len(changes)*len(c.indexers))
+	for _, ch := range changes {
+		if !ch.Gone {
+			from := len(values)
+			var ok bool
+			if values, ok = c.appendValues(values, ch.Record); ok {
+				good = append(good, indexedChange{ch, values[from:]})
+				continue
+			}
+			values = values[:from]
+			held := t.get(ch.Record.key)
 			if held == nil || held.uid == ch.Record.uid {
 				continue
 			}
 			ch = Change{Record: held, Gone: true} // the last good state was another object's
 		}
-		good = append(good, ch)
+		good = append(good, indexedChange{Change: ch})
 	}
+	c.scratch.changes, c.scratch.values = good, values
 	return good
 }
 
-func (c *Collection) computeValues(ch *Change) bool {
-	ch.values = make([][]string, len(c.indexers))
-	for i, ix := range c.indexers {
-		v, err := indexContained(ix, ch.Record)
+// appendValues appends the values of a record, by index.
+func (c *Collection) appendValues(values [][]string, r *Record) ([][]string, bool) {
+	for _, ix := range c.indexers {
+		v, err := indexContained(ix, r)
 		if err != nil {
-			c.reject(ch.Record.key, err)
-			return false
+			c.reject(r.key, err)
+			return values, false
 		}
-		ch.values[i] = v
+		values = append(values, v)
 	}
-	return true
+	return values, true
 }
 
 // indexContained runs an index function and returns its values sorted and
@@ -193,9 +252,8 @@ func indexContained(ix Indexer, r *Record) (values []string, err error) {
 	return values, err
 }
 
-// step makes the changes in t and returns what subscribers have to hear.
-func (c *Collection) step(t *table, changes []Change, rep *replacement) []Delta {
-	deltas := make([]Delta, 0, len(changes)+1)
+// step makes the changes in t and appends what subscribers have to hear.
+func (c *Collection) step(t *table, changes []indexedChange, rep *replacement, deltas []Delta) []Delta {
 	now := coarseNow()
 	c.resident.now.Store(now)
 	for _, ch := range changes {
@@ -228,11 +286,11 @@ func (c *Collection) step(t *table, changes []Change, rep *replacement) []Delta 
 }
 
 // push puts deltas into every queue. They are shared, so nobody changes them.
-func (c *Collection) push(deltas []Delta) {
+func (c *Collection) push(deltas []Delta, list bool) {
 	if len(deltas) == 0 {
 		return
 	}
 	for _, s := range c.subs {
-		s.queue.push(deltas)
+		s.queue.push(deltas, list)
 	}
 }

@@ -26,6 +26,7 @@ type Collection struct {
 	subs     []*Subscription
 	waiting  map[*Partition]bool // partitions whose first list has not come yet
 	live     *serving            // nil while nobody serves the subscribers
+	scratch  indexing
 
 	mu    sync.RWMutex
 	table *table
@@ -114,11 +115,12 @@ func (c *Collection) AddIndex(ix Indexer) error {
 		return fmt.Errorf("index %q: %w", ix.Name, ErrIndexExists)
 	}
 	p := newPostings()
-	for key, s := range c.table.slots {
-		values, err := indexContained(ix, c.table.at(s))
+	for r := range c.table.snapshot().All() {
+		values, err := indexContained(ix, r)
 		if err != nil {
-			c.reject(key, err)
+			c.reject(r.key, err)
 		}
+		s, _ := c.table.slotOf(r.key)
 		p.set(s, values)
 	}
 	c.mu.Lock()

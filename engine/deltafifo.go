@@ -50,8 +50,9 @@ func newDeltaFIFO(m Merge, limit int) *DeltaFIFO {
 	return q
 }
 
-// push appends a batch, which is not changed afterwards by anybody.
-func (q *DeltaFIFO) push(batch []Delta) {
+// push appends a batch, which is not changed afterwards by anybody. In a list no
+// object is twice, so that there is nothing to merge in it.
+func (q *DeltaFIFO) push(batch []Delta, list bool) {
 	q.mu.Lock()
 	if q.latest != nil {
 		for _, d := range batch {
@@ -62,7 +63,7 @@ func (q *DeltaFIFO) push(batch []Delta) {
 	} else {
 		q.batches = append(q.batches, batch)
 		q.waiting += len(batch)
-		if q.waiting > q.mergeAt {
+		if q.waiting > q.mergeAt && !(list && len(q.batches) == 1) {
 			q.mergeLocked()
 		}
 	}

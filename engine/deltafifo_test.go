@@ -83,7 +83,7 @@ func TestMerge(t *testing.T) {
 func merged(deltas []Delta) []Delta {
 	q := newDeltaFIFO(Latest, 0)
 	for i := range deltas {
-		q.push(deltas[i : i+1])
+		q.push(deltas[i:i+1], false)
 	}
 	return takeAll(q)
 }
@@ -99,11 +99,11 @@ func takeAll(q *DeltaFIFO) []Delta {
 func TestQueueDeliversEverythingUpToItsLimit(t *testing.T) {
 	q := newDeltaFIFO(Every, 4)
 	all := script("AUUU")
-	q.push(all)
+	q.push(all, false)
 	if got := q.take(); !slices.Equal(got, all) {
 		t.Errorf("took %s, want %s", tell(got), tell(all))
 	}
-	q.push(script("AUUUU"))
+	q.push(script("AUUUU"), false)
 	if got := tell(q.take()); got != "added -→5" {
 		t.Errorf("past the limit, took %q", got)
 	}
@@ -117,7 +117,7 @@ func TestQueueStaysAsSmallAsWhatIsLive(t *testing.T) {
 	state := &Record{key: "k"}
 	for range 1_000_000 {
 		next := &Record{key: "k"}
-		q.push([]Delta{{Kind: Updated, Old: state, New: next}})
+		q.push([]Delta{{Kind: Updated, Old: state, New: next}}, false)
 		state = next
 	}
 	if n := q.Len(); n > 200 {
@@ -128,7 +128,7 @@ func TestQueueStaysAsSmallAsWhatIsLive(t *testing.T) {
 func TestQueueGivesBack(t *testing.T) {
 	q := newDeltaFIFO(Every, 0)
 	all := script("AUU")
-	q.push(all)
+	q.push(all, false)
 	q.giveBack(q.take()[1:])
 	if got := tell(q.take()); got != tell(all[1:]) {
 		t.Errorf("took %q after giving back, want %q", got, tell(all[1:]))
@@ -137,8 +137,8 @@ func TestQueueGivesBack(t *testing.T) {
 
 func TestInitialEndKeepsItsPlace(t *testing.T) {
 	q := newDeltaFIFO(Latest, 0)
-	q.push([]Delta{{Kind: Added, New: &Record{key: "a"}}, {Kind: initialEnd}})
-	q.push([]Delta{{Kind: Added, New: &Record{key: "b"}}})
+	q.push([]Delta{{Kind: Added, New: &Record{key: "a"}}, {Kind: initialEnd}}, false)
+	q.push([]Delta{{Kind: Added, New: &Record{key: "b"}}}, false)
 	var kinds []Kind
 	for _, d := range takeAll(q) {
 		kinds = append(kinds, d.Kind)
@@ -153,12 +153,12 @@ func TestInitialEndKeepsItsPlace(t *testing.T) {
 func TestLatestMergesUntilItIsTaken(t *testing.T) {
 	q := newDeltaFIFO(Latest, 0)
 	all := script("AUUUUU")
-	q.push(all[:1])
-	q.push(all[1:4])
+	q.push(all[:1], false)
+	q.push(all[1:4], false)
 	if got := tell(q.take()); got != "added -→4" {
 		t.Errorf("took %q first", got)
 	}
-	q.push(all[4:])
+	q.push(all[4:], false)
 	if got := tell(q.take()); got != "updated 4→6" {
 		t.Errorf("took %q after that", got)
 	}
@@ -166,8 +166,30 @@ func TestLatestMergesUntilItIsTaken(t *testing.T) {
 		t.Errorf("%d wait after all were taken", q.Len())
 	}
 	q.giveBack(script("AU")[1:])
-	q.push(script("AUU")[2:])
+	q.push(script("AUU")[2:], false)
 	if got := tell(takeAll(q)); got != "updated 1→3" {
 		t.Errorf("took %q after giving back", got)
+	}
+}
+
+// TestListAloneIsNotMerged: no object is twice in a list, so that a queue takes one
+// of any length as it is, and merges when more comes.
+func TestListAloneIsNotMerged(t *testing.T) {
+	var list []Delta
+	for i := range 100 {
+		list = append(list, Delta{Kind: Added, New: &Record{key: fmt.Sprint(i)}})
+	}
+	q := newDeltaFIFO(Every, 10)
+	q.push(list, true)
+	if first := q.batches[0]; len(q.batches) != 1 || &first[0] != &list[0] {
+		t.Error("a list was copied")
+	}
+	next := &Record{key: "0", number: 1}
+	q.push([]Delta{{Kind: Updated, Old: list[0].New, New: next}}, false)
+	if q.Len() != 100 {
+		t.Errorf("%d deltas wait, want 100: the update is merged into the list", q.Len())
+	}
+	if got := q.take()[0]; got.Kind != Added || got.New != next {
+		t.Errorf("took %v of state %d, want added of state 1", got.Kind, got.New.number)
 	}
 }

@@ -96,7 +96,7 @@ func (l *listedPage) appendTo(all []any) []any {
 // callers must not change it.
 func (c *Collection) Object(key string, v *View) (any, error) {
 	c.mu.RLock()
-	s, ok := c.table.slots[key]
+	s, ok := c.table.slotOf(key)
 	if !ok {
 		c.mu.RUnlock()
 		return nil, nil

@@ -45,7 +45,8 @@ func (p *postings) set(s slot, values []string) {
 		}
 		p.of = append(p.of, make([]uint32, int(s)+1-len(p.of))...)
 	}
-	before := p.numbersOf(s)
+	var had, has [4]uint32 // on the stack: most slots have one value
+	before := p.numbersOf(had[:0], s)
 	if p.same(before, values) {
 		return
 	}
@@ -53,7 +54,7 @@ func (p *postings) set(s slot, values []string) {
 	for _, n := range before {
 		p.values[n].set.remove(s)
 	}
-	after := make([]uint32, 0, 4)
+	after := has[:0]
 	for _, text := range values {
 		n := p.number(text)
 		p.values[n].set.add(s)
@@ -65,18 +66,15 @@ func (p *postings) set(s slot, values []string) {
 	p.keep(s, after)
 }
 
-// numbersOf returns the numbers of a slot's values.
-func (p *postings) numbersOf(s slot) []uint32 {
-	if int(s) >= len(p.of) {
-		return nil
-	}
+// numbersOf appends the numbers of a slot's values.
+func (p *postings) numbersOf(dst []uint32, s slot) []uint32 {
 	switch n := p.of[s]; {
 	case n == 0:
-		return nil
+		return dst
 	case n&manyBit != 0:
-		return p.many[n&^manyBit]
+		return append(dst, p.many[n&^manyBit]...)
 	default:
-		return []uint32{n}
+		return append(dst, n)
 	}
 }
 
@@ -121,10 +119,10 @@ func (p *postings) keep(s slot, numbers []uint32) {
 		var at uint32
 		if last := len(p.spare) - 1; last >= 0 {
 			at, p.spare = p.spare[last], p.spare[:last]
-			p.many[at] = numbers
+			p.many[at] = slices.Clone(numbers)
 		} else {
 			at = uint32(len(p.many))
-			p.many = append(p.many, numbers)
+			p.many = append(p.many, slices.Clone(numbers))
 		}
 		p.of[s] = at | manyBit
 	}

@@ -91,7 +91,7 @@ func (c *Collection) Subscribe(h Handler, o SubscribeOptions) *Subscription {
 		present = append(present, Delta{Kind: initialEnd})
 	}
 	if len(present) > 0 {
-		s.queue.push(present)
+		s.queue.push(present, true)
 	}
 	c.subs = append(slices.Clip(c.subs), s)
 	c.resident.readers(len(c.subs))
@@ -239,7 +239,7 @@ func (s *Subscription) Remind() {
 		batch = append(batch, Delta{Kind: Resynced, Old: r, New: r})
 	}
 	if len(batch) > 0 {
-		s.queue.push(batch)
+		s.queue.push(batch, true)
 	}
 }
 

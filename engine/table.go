@@ -2,7 +2,6 @@ package engine
 
 import (
 	"iter"
-	"maps"
 
 	"github.com/kinform/kinform/internal/pages"
 )
@@ -14,7 +13,7 @@ type slot = pages.Slot
 // table holds the records and their indexes. It knows no locks: Collection
 // says who may write. Snapshots of the records are free.
 type table struct {
-	slots   map[string]slot
+	keys    keyTable
 	records *pages.Pages[*Record]
 	bytes   int64       // as the server sent them
 	packed  int64       // as they are held
@@ -23,7 +22,7 @@ type table struct {
 }
 
 func newTable(indexes int) *table {
-	t := &table{slots: map[string]slot{}, records: &pages.Pages[*Record]{}, spaces: newPostings()}
+	t := &table{records: &pages.Pages[*Record]{}, spaces: newPostings()}
 	for range indexes {
 		t.indexes = append(t.indexes, newPostings())
 	}
@@ -34,7 +33,7 @@ func newTable(indexes int) *table {
 // pages are shared until they are written.
 func (t *table) clone() *table {
 	n := &table{
-		slots:   maps.Clone(t.slots),
+		keys:    t.keys.clone(),
 		records: t.records.Clone(),
 		bytes:   t.bytes,
 		packed:  t.packed,
@@ -46,11 +45,16 @@ func (t *table) clone() *table {
 	return n
 }
 
-func (t *table) len() int { return len(t.slots) }
+func (t *table) len() int { return t.keys.used }
+
+// slotOf returns the slot of a key.
+func (t *table) slotOf(key string) (slot, bool) {
+	return t.keys.find(hashOf(key), func(s slot) bool { return t.at(s).key == key })
+}
 
 // get returns the record of a key, or nil.
 func (t *table) get(key string) *Record {
-	if s, ok := t.slots[key]; ok {
+	if s, ok := t.slotOf(key); ok {
 		return t.at(s)
 	}
 	return nil
@@ -58,23 +62,24 @@ func (t *table) get(key string) *Record {
 
 // getBytes is get for a key that is not a string yet; it does not allocate.
 func (t *table) getBytes(key []byte) *Record {
-	if s, ok := t.slots[string(key)]; ok {
-		return t.at(s)
+	s, ok := t.keys.find(hashOfBytes(key), func(s slot) bool { return t.at(s).key == string(key) })
+	if !ok {
+		return nil
 	}
-	return nil
+	return t.at(s)
 }
 
 func (t *table) at(s slot) *Record { return t.records.At(s) }
 
 // put stores a record, with the values under which each index finds it.
 func (t *table) put(r *Record, values [][]string) {
-	s, ok := t.slots[r.key]
+	s, ok := t.slotOf(r.key)
 	if ok {
 		t.weigh(t.at(s), -1)
 		t.records.Set(s, r)
 	} else {
 		s = t.records.Add(r)
-		t.slots[r.key] = s
+		t.keys.add(hashOf(r.key), s)
 		t.spaces.set(s, []string{r.Namespace()})
 	}
 	for i, p := range t.indexes {
@@ -85,7 +90,7 @@ func (t *table) put(r *Record, values [][]string) {
 
 // swap stores another record of the state that is stored.
 func (t *table) swap(r *Record) {
-	s := t.slots[r.key]
+	s, _ := t.slotOf(r.key)
 	t.weigh(t.at(s), -1)
 	t.weigh(r, 1)
 	t.records.Set(s, r)
@@ -93,12 +98,12 @@ func (t *table) swap(r *Record) {
 
 // remove takes a key out and returns its record, or nil.
 func (t *table) remove(key string) *Record {
-	s, ok := t.slots[key]
+	s, ok := t.slotOf(key)
 	if !ok {
 		return nil
 	}
 	old := t.at(s)
-	delete(t.slots, key)
+	t.keys.remove(hashOf(key), s)
 	t.weigh(old, -1)
 	t.spaces.set(s, nil)
 	for _, p := range t.indexes {

@@ -48,7 +48,7 @@ func TestWayOfOneEvent(t *testing.T) {
 		}
 		wantWay(t, "source", pulled, "Reflector.Run", "Reflector.watch", "Reflector.follow", "Reflector.pull")
 		wantWay(t, "store", &stored, "Reflector.Run", "Reflector.watch", "Reflector.follow", "Collection.Apply",
-			"Collection.indexed", "Collection.computeValues", "indexContained")
+			"Collection.indexed", "Collection.appendValues", "indexContained")
 		wantWay(t, "handler", &delivered, "Subscription.goOn", "Subscription.run", "Subscription.deliver")
 
 		if len(keys) != 2 || unsafe.StringData(keys[0]) != unsafe.StringData(keys[1]) {

@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"hash/maphash"
+	"slices"
+)
+
+// keyTable finds the slot of a key. The keys are those of the records, so that a
+// cell has nothing but the slot and half of the key's hash: a million keys take some
+// 12 MB in one piece, in which the garbage collector has nothing to look for, and
+// that is copied as it is. A Go map takes three times that.
+//
+// Keys that want the same cell lie one after the other; there are always enough free
+// cells for the runs to be short.
+type keyTable struct {
+	cells []cell
+	used  int
+}
+
+// cell is free if it is zero, else the hash and the slot plus one.
+type cell uint64
+
+func cellOf(hash uint32, s slot) cell { return cell(hash)<<32 | cell(s+1) }
+
+func (c cell) hash() uint32 { return uint32(c >> 32) }
+func (c cell) slot() slot   { return slot(uint32(c)) - 1 }
+
+var keySeed = maphash.MakeSeed()
+
+func hashOf(key string) uint32       { return uint32(maphash.String(keySeed, key)) }
+func hashOfBytes(key []byte) uint32  { return uint32(maphash.Bytes(keySeed, key)) }
+func (k *keyTable) full() bool       { return k.used*4 >= len(k.cells)*3 }
+func (k *keyTable) nearlyNone() bool { return len(k.cells) > 64 && k.used*8 < len(k.cells) }
+
+// home is the cell that a hash wants.
+func (k *keyTable) home(hash uint32) int {
+	return int(uint64(hash) * uint64(len(k.cells)) >> 32)
+}
+
+func (k *keyTable) after(i int) int {
+	if i++; i < len(k.cells) {
+		return i
+	}
+	return 0
+}
+
+// find returns the slots of keys with a hash, mostly one; is says which is right.
+func (k *keyTable) find(hash uint32, is func(slot) bool) (slot, bool) {
+	if len(k.cells) == 0 {
+		return 0, false
+	}
+	for i := k.home(hash); k.cells[i] != 0; i = k.after(i) {
+		if c := k.cells[i]; c.hash() == hash && is(c.slot()) {
+			return c.slot(), true
+		}
+	}
+	return 0, false
+}
+
+// add notes the slot of a key that is not there.
+func (k *keyTable) add(hash uint32, s slot) {
+	if k.full() {
+		k.resize(max(16, k.used*2))
+	}
+	k.used++
+	k.place(cellOf(hash, s))
+}
+
+func (k *keyTable) place(c cell) {
+	i := k.home(c.hash())
+	for k.cells[i] != 0 {
+		i = k.after(i)
+	}
+	k.cells[i] = c
+}
+
+// remove forgets a slot that is there.
+func (k *keyTable) remove(hash uint32, s slot) {
+	gone := cellOf(hash, s)
+	hole := k.home(hash)
+	for k.cells[hole] != gone {
+		hole = k.after(hole)
+	}
+	// Those behind it move up, unless they would come before the cell they want.
+	for i := k.after(hole); k.cells[i] != 0; i = k.after(i) {
+		if k.distance(k.home(k.cells[i].hash()), i) >= k.distance(hole, i) {
+			k.cells[hole] = k.cells[i]
+			hole = i
+		}
+	}
+	k.cells[hole] = 0
+	k.used--
+	if k.nearlyNone() {
+		k.resize(k.used * 2)
+	}
+}
+
+// distance is how many steps it is from one cell to another.
+func (k *keyTable) distance(from, to int) int {
+	if to >= from {
+		return to - from
+	}
+	return to - from + len(k.cells)
+}
+
+// resize moves all to a table of some size, which must be large enough.
+func (k *keyTable) resize(size int) {
+	old := k.cells
+	k.cells = make([]cell, max(16, size))
+	for _, c := range old {
+		if c != 0 {
+			k.place(c)
+		}
+	}
+}
+
+func (k *keyTable) clone() keyTable {
+	return keyTable{cells: slices.Clone(k.cells), used: k.used}
+}

@@ -3,6 +3,7 @@ package kinform
 import (
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/wire"
@@ -67,14 +68,34 @@ func AddFieldIndex[T any](inf *Informer[T], name, path string) (Index[T], error)
 		return Index[T]{}, fmt.Errorf("kinform: %s: index %q: %w", inf.core.query, name, err)
 	}
 	var raw []byte // index functions are called one at a time
-	err = inf.core.AddIndex(engine.Indexer{Name: name, Values: func(r *engine.Record) ([]string, error) {
+	values := func(r *engine.Record) ([]string, error) {
 		raw = r.AppendBytes(raw[:0])
 		return p.Values(nil, r.Format(), raw)
-	}})
+	}
+	if strings.TrimPrefix(path, ".") == "metadata.namespace" {
+		values = namespaceOf()
+	}
+	err = inf.core.AddIndex(engine.Indexer{Name: name, Values: values})
 	if err != nil {
 		return Index[T]{}, fmt.Errorf("kinform: %s: %w", inf.core.query, err)
 	}
 	return Index[T]{inf: inf, name: name}, nil
+}
+
+// namespaceOf returns an index function that needs no bytes: records know their
+// namespace.
+func namespaceOf() func(r *engine.Record) ([]string, error) {
+	last := []string{""}
+	return func(r *engine.Record) ([]string, error) {
+		ns := r.Namespace()
+		if ns == "" {
+			return nil, nil
+		}
+		if ns != last[0] {
+			last = []string{ns}
+		}
+		return last, nil
+	}
 }
 
 // Get yields the objects that have a value, as of when the iteration begins.

@@ -27,8 +27,10 @@ func TestFieldIndex(t *testing.T) {
 	t.Cleanup(func() { _ = server.Close() })
 	want := map[string]int{}
 	pods := slices.Collect(objects.New(objects.Options{Seed: 5}).Pods(300))
+	spaces := map[string]int{}
 	for _, pod := range pods {
 		want[pod.Spec.NodeName]++
+		spaces[pod.Namespace]++
 	}
 	err = server.Load(func(yield func(runtime.Object) bool) {
 		for _, pod := range pods {
@@ -81,6 +83,19 @@ func TestFieldIndex(t *testing.T) {
 		}
 		if !maps.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	for _, path := range []string{"metadata.namespace", ".metadata.namespace"} {
+		byNamespace, err := kinform.AddFieldIndex(inf, path, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]int{}
+		for _, ns := range byNamespace.Values() {
+			got[ns] = len(slices.Collect(byNamespace.Keys(ns)))
+		}
+		if !maps.Equal(got, spaces) {
+			t.Errorf("%s: %v, want %v", path, got, spaces)
 		}
 	}
 	if n := len(names.Values()); n != 300 {

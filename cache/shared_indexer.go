@@ -165,6 +165,9 @@ func (x *sharedIndexer) Index(name string, obj any) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(values) == 1 {
+		return x.ByIndex(name, values[0])
+	}
 	var list []any
 	seen := map[string]bool{}
 	for _, v := range values {
@@ -186,13 +189,8 @@ func (x *sharedIndexer) ByIndex(name, value string) ([]any, error) {
 	if _, err := x.indexFunc(name); err != nil {
 		return nil, err
 	}
-	var list []any
-	for r := range x.byIndex(name, value) {
-		if obj, err := x.object(r, engine.Read); err == nil {
-			list = append(list, obj)
-		}
-	}
-	return list, nil
+	s := x.store.Load()
+	return s.ObjectsBy(s.prefix+name, value, x.view), nil
 }
 
 // IndexKeys returns the keys of the objects that have a value of an index.

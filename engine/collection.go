@@ -178,6 +178,14 @@ func (c *Collection) ByIndex(name, value string) iter.Seq[*Record] {
 	return func(func(*Record) bool) {}
 }
 
+// indexedLocked returns the slots that an index has under a value, or nil.
+func (c *Collection) indexedLocked(name, value string) *slotSet {
+	if i := c.indexLocked(name); i >= 0 {
+		return c.table.indexes[i].find(value)
+	}
+	return nil
+}
+
 // IndexValues returns the values of an index, in no order.
 func (c *Collection) IndexValues(name string) []string {
 	c.mu.RLock()

@@ -28,6 +28,14 @@ func (l *listing) page(i int, of *pages.Page[*Record]) *listedPage {
 	return (*l)[i]
 }
 
+// object returns the object of a slot on a page, if it is remembered.
+func (l *listing) object(s slot, of *pages.Page[*Record]) any {
+	if p := l.page(int(s/pages.Size), of); p != nil {
+		return p.objects[s%pages.Size]
+	}
+	return nil
+}
+
 // Objects returns all objects of a view as of the moment of the call, without those
 // that cannot be decoded. They are shared: callers must not change them.
 func (c *Collection) Objects(v *View) []any {
@@ -103,12 +111,57 @@ func (c *Collection) Object(key string, v *View) (any, error) {
 	}
 	p := c.table.records.PageOf(s)
 	r := p.Values()[s%pages.Size]
+	// Under the lock, for the sake of the processor: it reads ahead of what it waits
+	// for, but not beyond an atomic operation.
+	obj := v.listed.Load().object(s, p)
 	c.mu.RUnlock()
-	if l := v.listed.Load().page(int(s/pages.Size), p); l != nil && l.objects[s%pages.Size] != nil {
+	if obj != nil {
 		c.resident.listed()
-		return l.objects[s%pages.Size], nil
+		return obj, nil
 	}
 	return c.Decode(r, v, Read)
+}
+
+// ObjectsBy returns the objects of a view that an index has under a value, as of the
+// moment of the call and in no order, without those that cannot be decoded. They are
+// shared: callers must not change them.
+func (c *Collection) ObjectsBy(index, value string, v *View) []any {
+	c.mu.RLock()
+	set := c.indexedLocked(index, value)
+	if set == nil {
+		c.mu.RUnlock()
+		return []any{}
+	}
+	slots, page := set, c.table.records.PageOf
+	if set.n > pages.Size {
+		// Many are looked at without the lock, so that no writer waits.
+		copied, snap := set.clone(), c.table.snapshot()
+		slots, page = &copied, func(s slot) *pages.Page[*Record] { return snap.Pages()[s/pages.Size] }
+		c.mu.RUnlock()
+	}
+	known := v.listed.Load()
+	all := make([]any, 0, slots.n)
+	var rest []*Record
+	for s := range slots.all() {
+		p := page(s)
+		if obj := known.object(s, p); obj != nil {
+			all = append(all, obj)
+		} else {
+			rest = append(rest, p.Values()[s%pages.Size])
+		}
+	}
+	if slots == set {
+		c.mu.RUnlock()
+	}
+	if len(all) > 0 {
+		c.resident.listed()
+	}
+	for _, r := range rest {
+		if obj, err := c.Decode(r, v, Read); err == nil {
+			all = append(all, obj)
+		}
+	}
+	return all
 }
 
 // listings are those of all views of a collection.

@@ -5,28 +5,50 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// wantListed compares a list, and each object by its key, with the store.
+// byShare is an index that has one object in ten under one value, and all others,
+// more than a page of them, under another.
+var byShare = Indexer{Name: "share", Values: func(r *Record) ([]string, error) {
+	if strings.HasSuffix(r.Key(), "0") {
+		return []string{"few"}, nil
+	}
+	return []string{"many"}, nil
+}}
+
+func versionsOf(objects []any) map[string]int {
+	got := map[string]int{}
+	for _, obj := range objects {
+		got[obj.(*decodedThing).version]++
+	}
+	return got
+}
+
+// wantListed compares a list, what the index has, and each object by its key, with
+// the store.
 func (f *feed) wantListed() {
 	f.t.Helper()
-	want := map[string]int{}
+	want, shares := map[string]int{}, map[string]map[string]int{"few": {}, "many": {}, "none": {}}
 	for r := range f.All() {
 		version := r.Version().String()
 		want[version]++
+		share, _ := byShare.Values(r)
+		shares[share[0]][version]++
 		obj, err := f.Object(r.Key(), f.view)
 		if err != nil || obj.(*decodedThing).version != version {
 			f.t.Fatalf("%s: got %v, %v, want version %s", r.Key(), obj, err, version)
 		}
 	}
-	got := map[string]int{}
-	for _, obj := range f.Objects(f.view) {
-		got[obj.(*decodedThing).version]++
+	for value, want := range shares {
+		if got := versionsOf(f.ObjectsBy("share", value, f.view)); !maps.Equal(got, want) {
+			f.t.Fatalf("the index has %d objects under %q, of %d in the store", len(got), value, len(want))
+		}
 	}
-	if !maps.Equal(got, want) {
+	if got := versionsOf(f.Objects(f.view)); !maps.Equal(got, want) {
 		f.t.Fatalf("a list of %d objects, of %d in the store", len(got), len(want))
 	}
 }
@@ -35,6 +57,9 @@ func (f *feed) wantListed() {
 func TestListsAreTrue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFeed(t)
+		if err := f.AddIndex(byShare); err != nil {
+			t.Fatal(err)
+		}
 		rnd := rand.New(rand.NewPCG(1, 0))
 		for range 300 {
 			for range rnd.IntN(20) {
@@ -65,6 +90,9 @@ func TestListsAreTrue(t *testing.T) {
 func TestListsRememberObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFeed(t)
+		if err := f.AddIndex(byShare); err != nil {
+			t.Fatal(err)
+		}
 		const n = 1000
 		for i := range n {
 			f.put(fmt.Sprint(i), "uid", 100)
@@ -99,6 +127,9 @@ func TestObjectsThatMayNotStayAreNotRemembered(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFeed(t)
 			f.resident.mode = room
+			if err := f.AddIndex(byShare); err != nil {
+				t.Fatal(err)
+			}
 			for i := range n {
 				f.put(fmt.Sprint(i), "uid", 4)
 			}

@@ -41,7 +41,6 @@ const inPlace = 512
 func (c *Collection) Apply(batch []Change) {
 	c.write.Lock()
 	defer c.write.Unlock()
-	defer c.scratch.forget()
 	for len(batch) > 0 {
 		n := min(len(batch), inPlace)
 		changes := c.indexed(c.table, batch[:n])
@@ -50,6 +49,7 @@ func (c *Collection) Apply(batch []Change) {
 		c.mu.Lock()
 		deltas = c.step(c.table, changes, nil, deltas)
 		c.mu.Unlock()
+		c.scratch.forget()
 		c.push(deltas, false)
 		c.supersede(deltas)
 	}
@@ -89,6 +89,7 @@ func (c *Collection) change(n int, parts iter.Seq[[]Change], do func(*table, []i
 		next := c.table.clone()
 		for part := range parts {
 			do(next, c.indexed(next, part))
+			c.scratch.forget()
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -25,15 +25,18 @@ const (
 	baseTrial = 256
 )
 
-// learn adds to the base, until it is as large as a dictionary may be; then the
-// record is there, without its bytes, and learn returns true.
-func (b *base) learn(raw []byte) bool {
+// learn adds to the base, until it is as large as a dictionary may be. It has a slab
+// of its own: it lives longer than what else would be in it.
+func (b *base) learn(raw []byte) {
 	b.learned = append(b.learned, raw[:min(len(raw), baseShare)]...)
-	if len(b.learned)+baseShare < baseSize {
-		return false
+	size := len(b.learned)
+	if size+baseShare < baseSize {
+		return
 	}
-	b.record = &Record{rawLen: uint32(len(b.learned))}
-	return true
+	own := newSlab(size)
+	own.used = copy(own.mem, b.learned)
+	b.record = &Record{packing: plain, slab: own, size: uint32(size), rawLen: uint32(size)}
+	b.learned = nil
 }
 
 // served counts an object that was packed against the base.

@@ -3,7 +3,8 @@ package engine
 import "github.com/kinform/kinform/wire"
 
 // Updates leave holes in slabs. When slabs weigh twice what lives in them, the
-// records of the emptiest are packed anew into others.
+// records of the emptiest are packed anew into others, and so are those that are
+// packed against one in them, in the store or not.
 
 const (
 	// compactFloor is the weight below which holes are let be.
@@ -35,6 +36,7 @@ func (in *ingester) compact() {
 	if held < 2*live+compactFloor {
 		return
 	}
+	in.packer.forget(sparse)
 	var moved []*Record
 	for r := range c.table.snapshot().All() {
 		if r.slab != nil && (sparse[r.slab] || r.parent != nil && sparse[r.parent.slab]) {

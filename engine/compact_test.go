@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"testing"
@@ -41,6 +42,60 @@ func TestUpdatesDoNotFillMemoryWithHoles(t *testing.T) {
 	_, live := c.Weight()
 	t.Logf("%d objects, %d bytes live, slabs of %d", c.Len(), live, held)
 	if held > 3*compactFloor {
+		t.Errorf("slabs weigh %d bytes, %d live in them", held, live)
+	}
+	for name, raw := range want {
+		if got := c.Get(name).AppendBytes(nil); !bytes.Equal(got, raw) {
+			t.Fatalf("%s came back different", name)
+		}
+	}
+}
+
+// TestParentsDoNotHoldOnToSlabs updates siblings again and again. What they are packed
+// against is not in the store any more, and must not keep the slabs that it is in.
+func TestParentsDoNotHoldOnToSlabs(t *testing.T) {
+	c, _ := NewCollection(Options{}, "")
+	in := ingester{collection: c}
+	rnd := rand.New(rand.NewPCG(13, 14))
+	noise := make([]byte, 1<<16)
+	for i := range noise {
+		noise[i] = "0123456789abcdef"[rnd.IntN(16)]
+	}
+	some := func(n int) []byte { return noise[rnd.IntN(len(noise)-n):][:n] }
+	const owners, children = 300, 60
+	want := map[string][]byte{}
+	version := 0
+	for round := range 8 {
+		for owner := range owners {
+			look := noise[owner*100 : owner*100+3000] // what siblings have in common
+			for child := range children {
+				if round > 0 && rnd.IntN(2) == 0 {
+					continue
+				}
+				version++
+				name := fmt.Sprintf("o%d-%d", owner, child)
+				raw := fmt.Appendf(nil, `{"metadata":{"name":%q,"resourceVersion":"%d","ownerReferences":[{"controller":true,"uid":"u%d"}]},"look":%q,"own":%q}`,
+					name, version, owner, look, some(300))
+				r, err := in.record(Item{Format: wire.JSON, Bytes: raw}, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.Apply([]Change{{Record: r}})
+				in.compact()
+				want[name] = raw
+			}
+		}
+		runtime.GC()
+	}
+	for range 10 { // what is left to do, with nothing new
+		in.packer.arena.grown = compactFloor
+		in.compact()
+		runtime.GC()
+	}
+	_, held := in.packer.arena.held()
+	_, live := c.Weight()
+	t.Logf("%d objects, %d bytes live, slabs of %d", c.Len(), live, held)
+	if held > live+2*compactFloor {
 		t.Errorf("slabs weigh %d bytes, %d live in them", held, live)
 	}
 	for name, raw := range want {

@@ -87,10 +87,7 @@ func content(packed, raw []byte) bool { return len(packed)*goodGain < len(raw) }
 // withBase packs an object against the base, or alone while there is none.
 func (p *packer) withBase(r *Record, raw []byte) []byte {
 	if p.base.record == nil {
-		if p.base.learn(raw) {
-			p.hold(p.base.record, plain, nil, p.base.learned)
-			p.base.learned = nil
-		}
+		p.base.learn(raw)
 		p.scratch = s2.Encode(p.scratch[:cap(p.scratch)], raw)
 		p.hold(r, alone, nil, p.scratch)
 		return p.scratch
@@ -136,6 +133,18 @@ func (p *packer) leadNamesakes(name uint64, r *Record) {
 		clear(p.namesakes)
 	}
 	p.namesakes[name] = weak.Make(r)
+}
+
+// forget lets go of the parents in some slabs, so that nothing new is packed against
+// them.
+func (p *packer) forget(slabs map[*slab]bool) {
+	for _, parents := range []map[uint64]weak.Pointer[Record]{p.siblings, p.namesakes} {
+		for group, w := range parents {
+			if r := w.Value(); r == nil || slabs[r.slab] {
+				delete(parents, group)
+			}
+		}
+	}
 }
 
 // hold gives a record its packed bytes.

@@ -164,9 +164,9 @@ func uidOf(text []byte) (u uid, odd bool) {
 		n += copy(digits[n:], text[14:18])
 		n += copy(digits[n:], text[19:23])
 		copy(digits[n:], text[24:])
-		// A UUID in capitals would not come back as it was.
+		// A UUID in capitals would not come back as it was, and zero stands for none.
 		var back [36]byte
-		if _, err := hex.Decode(u[:], digits[:]); err == nil && string(u.write(&back)) == string(text) {
+		if _, err := hex.Decode(u[:], digits[:]); err == nil && u != (uid{}) && string(u.write(&back)) == string(text) {
 			return u, false
 		}
 	}

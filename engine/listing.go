@@ -116,7 +116,7 @@ func (c *Collection) Object(key string, v *View) (any, error) {
 	obj := v.listed.Load().object(s, p)
 	c.mu.RUnlock()
 	if obj != nil {
-		c.resident.listed()
+		r.use.set(used)
 		return obj, nil
 	}
 	return c.Decode(r, v, Read)
@@ -144,17 +144,16 @@ func (c *Collection) ObjectsBy(index, value string, v *View) []any {
 	var rest []*Record
 	for s := range slots.all() {
 		p := page(s)
+		r := p.Values()[s%pages.Size]
 		if obj := known.object(s, p); obj != nil {
+			r.use.set(used)
 			all = append(all, obj)
 		} else {
-			rest = append(rest, p.Values()[s%pages.Size])
+			rest = append(rest, r)
 		}
 	}
 	if slots == set {
 		c.mu.RUnlock()
-	}
-	if len(all) > 0 {
-		c.resident.listed()
 	}
 	for _, r := range rest {
 		if obj, err := c.Decode(r, v, Read); err == nil {

@@ -150,3 +150,37 @@ func TestObjectsThatMayNotStayAreNotRemembered(t *testing.T) {
 		})
 	}
 }
+
+// Who asks for one object after a list keeps that one, and not all of the list.
+func TestOnlyWhatIsAskedForStaysAfterAList(t *testing.T) {
+	for name, ask := range map[string]func(*feed){
+		"by key":   func(f *feed) { _, _ = f.Object("7", f.view) },
+		"by index": func(f *feed) { f.ObjectsBy("seven", "7", f.view) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFeed(t)
+				seven := func(r *Record) ([]string, error) { return []string{r.Key()}, nil }
+				if err := f.AddIndex(Indexer{Name: "seven", Values: seven}); err != nil {
+					t.Fatal(err)
+				}
+				for i := range 500 {
+					f.put(fmt.Sprint(i), "uid", 100)
+				}
+				f.Objects(f.view)
+				for range 8 {
+					ask(f)
+					<-time.After(idle / 2)
+				}
+				ask(f)
+				if f.Get("7").decoded() == nil || f.Get("8").decoded() != nil || f.view.listed.Load() != nil {
+					t.Errorf("after two minutes, 7 is decoded: %v, 8: %v, the list is remembered: %v", f.Get("7").decoded() != nil,
+						f.Get("8").decoded() != nil, f.view.listed.Load() != nil)
+				}
+				if n := len(f.beside); n != 500 {
+					t.Errorf("500 objects were decoded %d times", n)
+				}
+			})
+		})
+	}
+}

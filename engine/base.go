@@ -5,24 +5,31 @@ import "github.com/klauspost/compress/s2"
 // base is what objects are packed against that have nothing better: pieces of the
 // first objects, one after the other. It is learned anew when it serves much worse
 // than it did at first: the objects have changed their looks. Records that were
-// packed against the old one keep it.
+// packed against the old one keep it, so each is tried for twice as long as the one
+// before.
 type base struct {
 	record  *Record // nil while it is learned
 	learned []byte
 
+	trial   int   // how many objects tell how well it serves; 0: shortestTrial
 	first   share // how well it served at first
 	present share // how well it serves now
 }
 
-// share is how much of the bytes of some objects was left when they were packed.
-type share struct{ objects, raw, packed int }
+// share is how much was left of some objects when they were packed: the sum of each
+// object's share, so that a large one counts no more than a small one.
+type share struct {
+	objects int
+	left    float64
+}
 
 const (
 	// baseSize is what the base grows to, baseShare what one object gives to it.
 	baseSize  = s2.MaxDictSize
 	baseShare = baseSize / 6
-	// baseTrial is how many objects tell how well the base serves.
-	baseTrial = 256
+
+	shortestTrial = 256
+	longestTrial  = 1 << 20
 )
 
 // learn adds to the base, until it is as large as a dictionary may be. It has a slab
@@ -42,20 +49,14 @@ func (b *base) learn(raw []byte) {
 // served counts an object that was packed against the base.
 func (b *base) served(raw, packed int) {
 	b.present.objects++
-	b.present.raw += raw
-	b.present.packed += packed
-	if b.present.objects < baseTrial {
+	b.present.left += float64(packed) / float64(raw)
+	if b.present.objects < max(b.trial, shortestTrial) {
 		return
 	}
 	if b.first.objects == 0 {
 		b.first = b.present
-	} else if b.present.muchWorse(b.first) {
-		*b = base{}
+	} else if b.present.left > 1.5*b.first.left { // of as many objects
+		*b = base{trial: min(2*max(b.trial, shortestTrial), longestTrial)}
 	}
 	b.present = share{}
-}
-
-// muchWorse: half as much again is left.
-func (s share) muchWorse(than share) bool {
-	return 2*s.packed*than.raw > 3*than.packed*s.raw
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"container/list"
 	"sync"
+	"weak"
 
 	"github.com/klauspost/compress/s2"
 )
@@ -13,11 +14,12 @@ import (
 type dictionaries struct {
 	mu    sync.Mutex
 	byUse list.List // of *dictionary, the last used first
-	known map[*Record]*list.Element
+	known map[weak.Pointer[Record]]*list.Element
 }
 
+// dictionary has the bytes of a record, and lets it go with its slab.
 type dictionary struct {
-	record *Record
+	of weak.Pointer[Record]
 	*s2.Dict
 }
 
@@ -32,8 +34,9 @@ var recent dictionaries
 
 // of returns the dictionary of a record.
 func (d *dictionaries) of(r *Record) *s2.Dict {
+	of := weak.Make(r)
 	d.mu.Lock()
-	if e := d.known[r]; e != nil {
+	if e := d.known[of]; e != nil {
 		d.byUse.MoveToFront(e)
 		d.mu.Unlock()
 		return e.Value.(*dictionary).Dict
@@ -42,16 +45,16 @@ func (d *dictionaries) of(r *Record) *s2.Dict {
 	made := s2.MakeDict(r.AppendBytes(make([]byte, 0, int(r.rawLen)+dictionaryTail)), nil)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if e := d.known[r]; e != nil {
+	if e := d.known[of]; e != nil {
 		return e.Value.(*dictionary).Dict
 	}
 	if d.known == nil {
-		d.known = map[*Record]*list.Element{}
+		d.known = map[weak.Pointer[Record]]*list.Element{}
 	}
-	d.known[r] = d.byUse.PushFront(&dictionary{r, made})
+	d.known[of] = d.byUse.PushFront(&dictionary{of, made})
 	if d.byUse.Len() > keepDictionaries {
 		last := d.byUse.Remove(d.byUse.Back()).(*dictionary)
-		delete(d.known, last.record)
+		delete(d.known, last.of)
 	}
 	return made
 }

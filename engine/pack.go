@@ -124,15 +124,19 @@ func (p *packer) leadSiblings(owner uint64, r *Record) {
 	p.purgeAt = 2 * len(p.siblings)
 }
 
-// leadNamesakes makes r the one that others of its name are packed against.
+// leadNamesakes makes r the one that others of its name are packed against, if the
+// name has come before: most never come again.
 func (p *packer) leadNamesakes(name uint64, r *Record) {
 	if p.namesakes == nil {
 		p.namesakes = map[uint64]weak.Pointer[Record]{}
 	}
-	if len(p.namesakes) >= mostNamesakes {
+	var leader weak.Pointer[Record]
+	if _, before := p.namesakes[name]; before {
+		leader = weak.Make(r)
+	} else if len(p.namesakes) >= mostNamesakes {
 		clear(p.namesakes)
 	}
-	p.namesakes[name] = weak.Make(r)
+	p.namesakes[name] = leader
 }
 
 // forget lets go of the parents in some slabs, so that nothing new is packed against

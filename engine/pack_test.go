@@ -135,11 +135,11 @@ func TestBaseIsLearnedAnew(t *testing.T) {
 	}
 	first, second := look(), look()
 	var r *Record
-	for i := range 2 * baseTrial {
+	for i := range 2 * shortestTrial {
 		r = pack(first, i)
 	}
 	well, base := r.Packed(), in.packer.base.record
-	for i := range 2 * baseTrial {
+	for i := range 2 * shortestTrial {
 		r = pack(second, i)
 	}
 	if in.packer.base.record == base {
@@ -172,9 +172,10 @@ func TestNamesakesArePackedAgainstEachOther(t *testing.T) {
 	}
 	certificate := noise()
 	record(1, "root", certificate)
-	record(2, "own", noise())
-	if r := record(3, "root", certificate); r.Packed()*goodGain > r.Size() {
-		t.Errorf("the second certificate is packed to %d of %d bytes", r.Packed(), r.Size())
+	record(2, "root", certificate)
+	record(3, "own", noise())
+	if r := record(4, "root", certificate); r.Packed()*goodGain > r.Size() {
+		t.Errorf("the third certificate is packed to %d of %d bytes", r.Packed(), r.Size())
 	}
 	runtime.KeepAlive(kept)
 }

@@ -127,7 +127,8 @@ func (m *residency) touch(r *Record, v *View, use Use) {
 		if use == Told {
 			r.use.stamp(m.now.Load())
 		}
-	case use == Told && !r.use.has(hot):
+	case use == Told && (!r.use.has(hot) || r.use.has(superseded) && r.use.has(ringed)):
+		// The latter has left the store, and is at hand for all who are behind.
 		r.use.stamp(m.now.Load())
 	default:
 		m.admit(r, v, use)

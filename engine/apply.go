@@ -22,13 +22,15 @@ type indexedChange struct {
 // indexing is the memory in which changes are indexed, reused.
 type indexing struct {
 	changes []indexedChange
-	values  [][]string
+	values  [][]string // of all changes, by index
+	texts   []string   // of all values
 }
 
 // forget lets go of what was indexed last: records must not outlive their use.
 func (x *indexing) forget() {
 	clear(x.changes)
 	clear(x.values)
+	clear(x.texts)
 }
 
 // inPlace is how many changes are made under the readers' lock at once; larger
@@ -46,7 +48,9 @@ func (c *Collection) Apply(batch []Change) {
 		changes := c.indexed(c.table, batch[:n])
 		batch = batch[n:]
 		deltas := make([]Delta, 0, len(changes))
+		keys := c.table.keys.fit(n)
 		c.mu.Lock()
+		c.table.keys = keys
 		deltas = c.step(c.table, changes, nil, deltas)
 		c.mu.Unlock()
 		c.scratch.forget()
@@ -91,6 +95,7 @@ func (c *Collection) change(n int, parts iter.Seq[[]Change], do func(*table, []i
 			do(next, c.indexed(next, part))
 			c.scratch.forget()
 		}
+		next.keys = next.keys.fit(0)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.table = next
@@ -99,8 +104,10 @@ func (c *Collection) change(n int, parts iter.Seq[[]Change], do func(*table, []i
 		for part := range parts {
 			only = c.indexed(c.table, part)
 		}
+		keys := c.table.keys.fit(n)
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		c.table.keys = keys
 		do(c.table, only)
 	}
 	if stored != nil {
@@ -197,8 +204,10 @@ func inParts(changed, gone []*Record) iter.Seq[[]Change] {
 // states whose index functions fail: their last good state stays. The result is
 // valid until the next call.
 func (c *Collection) indexed(t *table, changes []Change) []indexedChange {
-	good := c.scratch.changes[:0]
-	values := slices.Grow(c.scratch.values[:0], len(changes)*len(c.indexers))
+	x := &c.scratch
+	good := x.changes[:0]
+	x.texts = x.texts[:0]
+	values := slices.Grow(x.values[:0], len(changes)*len(c.indexers))
 	for _, ch := range changes {
 		if !ch.Gone {
 			from := len(values)
@@ -216,7 +225,7 @@ func (c *Collection) indexed(t *table, changes []Change) []indexedChange {
 		}
 		good = append(good, indexedChange{Change: ch})
 	}
-	c.scratch.changes, c.scratch.values = good, values
+	x.changes, x.values = good, values
 	return good
 }
 
@@ -228,29 +237,35 @@ func (c *Collection) appendValues(values [][]string, r *Record) ([][]string, boo
 			c.reject(r.key, err)
 			return values, false
 		}
-		values = append(values, v)
+		values = append(values, c.scratch.keep(v))
 	}
 	return values, true
 }
 
-// indexContained runs an index function and returns its values sorted and
-// without repetitions; a panic becomes an error.
+// keep returns a copy of values, sorted and without repetitions: an index function
+// may give them in memory that it uses again.
+func (x *indexing) keep(values []string) []string {
+	from := len(x.texts)
+	x.texts = append(x.texts, values...)
+	own := x.texts[from:len(x.texts):len(x.texts)]
+	if len(own) > 1 {
+		slices.Sort(own)
+		own = slices.Compact(own)
+	}
+	return own
+}
+
+// indexContained runs an index function; a panic becomes an error.
 func indexContained(ix Indexer, r *Record) (values []string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
 		if err != nil {
-			err = fmt.Errorf("index %q of %s: %w", ix.Name, r.key, err)
+			values, err = nil, fmt.Errorf("index %q of %s: %w", ix.Name, r.key, err)
 		}
 	}()
-	values, err = ix.Values(r)
-	if len(values) > 1 {
-		values = slices.Clone(values)
-		slices.Sort(values)
-		values = slices.Compact(values)
-	}
-	return values, err
+	return ix.Values(r)
 }
 
 // step makes the changes in t and appends what subscribers have to hear.

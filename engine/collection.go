@@ -121,7 +121,8 @@ func (c *Collection) AddIndex(ix Indexer) error {
 			c.reject(r.key, err)
 		}
 		s, _ := c.table.slotOf(r.key)
-		p.set(s, values)
+		p.set(s, c.scratch.keep(values))
+		c.scratch.texts = c.scratch.texts[:0]
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

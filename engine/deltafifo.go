@@ -50,8 +50,8 @@ func newDeltaFIFO(m Merge, limit int) *DeltaFIFO {
 	return q
 }
 
-// push appends a batch, which is not changed afterwards by anybody. In a list no
-// object is twice, so that there is nothing to merge in it.
+// push appends a batch, which is not changed afterwards by anybody. In a list there
+// is nothing to merge: no object is updated twice in it.
 func (q *DeltaFIFO) push(batch []Delta, list bool) {
 	q.mu.Lock()
 	if q.latest != nil {

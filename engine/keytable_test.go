@@ -26,6 +26,9 @@ func TestKeyTableAgainstMap(t *testing.T) {
 					keys.remove(hash, s)
 					delete(want, s)
 				}
+				if i%50 == 0 {
+					keys = keys.fit(rnd.IntN(20))
+				}
 				if i%1000 == 999 {
 					compareKeys(t, keys.clone(), want)
 				}
@@ -34,6 +37,7 @@ func TestKeyTableAgainstMap(t *testing.T) {
 			for s, hash := range want {
 				keys.remove(hash, s)
 			}
+			keys = keys.fit(0)
 			if keys.used != 0 || len(keys.cells) > 64 {
 				t.Errorf("an empty table has %d keys and %d cells", keys.used, len(keys.cells))
 			}

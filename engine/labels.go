@@ -9,7 +9,8 @@ import (
 )
 
 // Labels are the labels of an object, as its record has them. It satisfies
-// k8s.io/apimachinery/pkg/labels.Labels, so selectors match it as it is.
+// k8s.io/apimachinery/pkg/labels.Labels, so selectors match it as it is. Compare two
+// of them by their content, not with ==.
 type Labels struct{ set *labelSet }
 
 // labelSet is a set of labels. Records with equal ones share it, and those with

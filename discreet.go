@@ -16,14 +16,14 @@ var errWithheld = errors.New("the bytes do not fit (what is wrong is not told, a
 func isSecret(r schema.GroupResource) bool { return r == schema.GroupResource{Resource: "secrets"} }
 
 // discreet has a decoder of Secrets say nothing of what it saw.
-func discreet(decode func(*engine.Record) (any, error)) func(*engine.Record) (any, error) {
-	return func(r *engine.Record) (obj any, err error) {
+func discreet(decode decoder) decoder {
+	return func(r *engine.Record, near engine.Neighbour) (obj any, err error) {
 		defer func() {
 			if recover() != nil {
 				err = errWithheld
 			}
 		}()
-		if obj, err = decode(r); err != nil {
+		if obj, err = decode(r, near); err != nil {
 			return nil, errWithheld
 		}
 		return obj, nil

@@ -53,7 +53,7 @@ func (c *core) handedOut(r *engine.Record, v *engine.View, obj any) {
 	c.mutations.Remember(mutation.Handed{
 		Key:    r.Key(),
 		Object: obj,
-		Fresh:  func() (any, error) { return v.Decode(r) },
+		Fresh:  func() (any, error) { return v.Decode(r, engine.Neighbour{}) },
 		Forget: func() { c.Forget(r) },
 	}, ownFunctions)
 }

@@ -20,6 +20,9 @@ var (
 	metadataType     = reflect.TypeFor[metav1.PartialObjectMetadata]()
 )
 
+// decoder makes objects of records.
+type decoder = func(*engine.Record, engine.Neighbour) (any, error)
+
 // views are the ways in which one resource is read. Readers of one type share a
 // view, and with it the decoded objects.
 type views struct {
@@ -40,14 +43,14 @@ func (v *views) of(t reflect.Type) *engine.View {
 	if view := v.known[t]; view != nil {
 		return view
 	}
-	view := &engine.View{Name: "*" + t.String()}
+	view := &engine.View{Name: "*" + t.String(), Type: reflect.PointerTo(t)}
 	switch {
 	case t == metadataType:
 		view.Decode = v.metadata
 	case t == unstructuredType:
 		view.Decode = v.unstructured
 	default:
-		view.Decode = func(r *engine.Record) (any, error) { return v.typed(r, t) }
+		view.Decode = func(r *engine.Record, near engine.Neighbour) (any, error) { return v.typed(r, near, t) }
 		if v.native == nil && decode.SpeaksProtobuf(t) {
 			v.native = t
 		}
@@ -68,8 +71,8 @@ func (v *views) nativeType() reflect.Type {
 	return v.native
 }
 
-func (v *views) typed(r *engine.Record, t reflect.Type) (any, error) {
-	obj, err := decode.Typed(r, t)
+func (v *views) typed(r *engine.Record, near engine.Neighbour, t reflect.Type) (any, error) {
+	obj, err := decode.Typed(r, near, t)
 	if o, ok := obj.(runtime.Object); ok {
 		v.name(o)
 	}
@@ -83,7 +86,7 @@ func (v *views) name(o runtime.Object) {
 	}
 }
 
-func (v *views) metadata(r *engine.Record) (any, error) {
+func (v *views) metadata(r *engine.Record, _ engine.Neighbour) (any, error) {
 	obj, err := decode.Metadata(r)
 	if err != nil {
 		return nil, err
@@ -94,7 +97,7 @@ func (v *views) metadata(r *engine.Record) (any, error) {
 
 var errNoNative = errors.New("the objects are held as protobuf, and no typed view of them exists")
 
-func (v *views) unstructured(r *engine.Record) (any, error) {
+func (v *views) unstructured(r *engine.Record, _ engine.Neighbour) (any, error) {
 	fields, err := v.fields(r)
 	if err != nil {
 		return nil, err
@@ -112,7 +115,7 @@ func (v *views) fields(r *engine.Record) (map[string]any, error) {
 	if t == nil {
 		return nil, errNoNative
 	}
-	typed, err := v.typed(r, t)
+	typed, err := v.typed(r, engine.Neighbour{}, t)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, example runtime.Object,
 		s.core = sharedCore(s.description, b)
 	}
 	if ok {
-		s.view.Decode = s.fromBytes(b.Decode)
+		s.view.Decode, s.view.Type = s.fromBytes(b.Decode), reflect.TypeOf(example)
 	}
 	if s.core.lazy == nil {
 		s.indexer.moveTo(s.core.Collection, "")
@@ -111,15 +111,17 @@ func (s *sharedIndexInformer) rightKind(obj any) error {
 }
 
 // fromObject reads what came as an object.
-func (s *sharedIndexInformer) fromObject(r *engine.Record) (any, error) { return r.Object(), nil }
+func (s *sharedIndexInformer) fromObject(r *engine.Record, _ engine.Neighbour) (any, error) {
+	return r.Object(), nil
+}
 
 // fromBytes reads what came as bytes, or was put into the store as an object.
-func (s *sharedIndexInformer) fromBytes(decode func(*engine.Record, engine.Kinds) (any, error)) func(*engine.Record) (any, error) {
-	return func(r *engine.Record) (any, error) {
+func (s *sharedIndexInformer) fromBytes(decode dropin.Decoder) func(*engine.Record, engine.Neighbour) (any, error) {
+	return func(r *engine.Record, near engine.Neighbour) (any, error) {
 		if obj := r.Object(); obj != nil {
 			return obj, nil
 		}
-		obj, err := decode(r, s.indexer.store.Load().Kinds())
+		obj, err := decode(r, near, s.indexer.store.Load().Kinds())
 		if f := s.transformer(); err == nil && f != nil {
 			if obj, err = f(obj); err == nil && obj == nil {
 				err = errors.New("the transform gave nothing")

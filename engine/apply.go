@@ -48,7 +48,7 @@ func (c *Collection) Apply(batch []Change) {
 		changes := c.indexed(c.table, batch[:n])
 		batch = batch[n:]
 		deltas := make([]Delta, 0, len(changes))
-		keys := c.table.keys.fit(n)
+		keys := c.table.keys.Fit(n)
 		c.mu.Lock()
 		c.table.keys = keys
 		deltas = c.step(c.table, changes, nil, deltas)
@@ -56,16 +56,32 @@ func (c *Collection) Apply(batch []Change) {
 		c.scratch.forget()
 		c.push(deltas, false)
 		c.supersede(deltas)
+		c.shrink()
 	}
 }
 
-// supersede lets residency know which states have left the store.
+// supersede lets residency know which states are not in the store, or not any more.
 func (c *Collection) supersede(deltas []Delta) {
+	c.resident.stored.Store(c.table.bytes)
 	for _, d := range deltas {
 		if d.Old != nil {
 			c.resident.supersede(d.Old)
 		}
+		if d.Kind == Deleted {
+			c.resident.supersede(d.New)
+		}
 	}
+}
+
+// shrink moves what is left to a smaller table when most objects are gone.
+func (c *Collection) shrink() {
+	if !c.table.sparse() {
+		return
+	}
+	next := c.table.rebuilt()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.table = next
 }
 
 // Edit makes changes that no server sent, whatever their versions, and tells
@@ -95,7 +111,7 @@ func (c *Collection) change(n int, parts iter.Seq[[]Change], do func(*table, []i
 			do(next, c.indexed(next, part))
 			c.scratch.forget()
 		}
-		next.keys = next.keys.fit(0)
+		next.keys = next.keys.Fit(0)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.table = next
@@ -104,7 +120,7 @@ func (c *Collection) change(n int, parts iter.Seq[[]Change], do func(*table, []i
 		for part := range parts {
 			only = c.indexed(c.table, part)
 		}
-		keys := c.table.keys.fit(n)
+		keys := c.table.keys.Fit(n)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.table.keys = keys
@@ -147,6 +163,7 @@ func (c *Collection) Replace(p *Partition, list List) {
 	}
 	c.push(deltas, true)
 	c.supersede(deltas)
+	c.shrink()
 }
 
 // replacement tells step that the changes come from a list.
@@ -217,6 +234,7 @@ func (c *Collection) indexed(t *table, changes []Change) []indexedChange {
 				continue
 			}
 			values = values[:from]
+			c.resident.supersede(ch.Record) // it never gets into the store
 			held := t.get(ch.Record.key)
 			if held == nil || held.uid == ch.Record.uid {
 				continue

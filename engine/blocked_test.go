@@ -93,7 +93,7 @@ func memoryOf(r *Reflector, collect bool) memory {
 		runtime.ReadMemStats(&m)
 	}
 	now.heap = int64(m.HeapAlloc)
-	_, now.offHeap = r.in.packer.arena.held()
+	now.offHeap = r.in.packer.Memory().Mapped
 	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
 		fields := strings.Fields(string(text))
 		pages, _ := strconv.ParseInt(fields[1], 10, 64)

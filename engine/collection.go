@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/kinform/kinform/internal/packed"
 	"github.com/kinform/kinform/internal/pages"
+	"github.com/kinform/kinform/internal/slots"
 )
 
 // Collection is the store: the newest record of each object, the indexes over
@@ -32,7 +34,9 @@ type Collection struct {
 	table *table
 
 	synced   chan struct{}
+	youngs   *packed.Youngs
 	decoding decodeLocks
+	altering altering
 	resident residency
 	log      Log
 
@@ -84,6 +88,8 @@ func NewCollection(o Options, namespaces ...string) (*Collection, []*Partition) 
 		log:     o.Log,
 	}
 	c.resident.mode = o.Residency
+	c.youngs = c.table.youngs
+	runtime.AddCleanup(c, (*packed.Youngs).Close, c.youngs)
 	var parts []*Partition
 	for _, ns := range namespaces {
 		p := &Partition{namespace: ns}
@@ -114,14 +120,14 @@ func (c *Collection) AddIndex(ix Indexer) error {
 	if slices.ContainsFunc(c.indexers, func(o Indexer) bool { return o.Name == ix.Name }) {
 		return fmt.Errorf("index %q: %w", ix.Name, ErrIndexExists)
 	}
-	p := newPostings()
+	p := slots.NewIndex()
 	for r := range c.table.snapshot().All() {
 		values, err := indexContained(ix, r)
 		if err != nil {
 			c.reject(r.key, err)
 		}
 		s, _ := c.table.slotOf(r.key)
-		p.set(s, c.scratch.keep(values))
+		p.Set(s, c.scratch.keep(values))
 		c.scratch.texts = c.scratch.texts[:0]
 	}
 	c.mu.Lock()
@@ -180,9 +186,9 @@ func (c *Collection) ByIndex(name, value string) iter.Seq[*Record] {
 }
 
 // indexedLocked returns the slots that an index has under a value, or nil.
-func (c *Collection) indexedLocked(name, value string) *slotSet {
+func (c *Collection) indexedLocked(name, value string) *slots.Set {
 	if i := c.indexLocked(name); i >= 0 {
-		return c.table.indexes[i].find(value)
+		return c.table.indexes[i].Find(value)
 	}
 	return nil
 }
@@ -195,7 +201,7 @@ func (c *Collection) IndexValues(name string) []string {
 	if i < 0 {
 		return nil
 	}
-	return slices.Collect(maps.Keys(c.table.indexes[i].numbers))
+	return c.table.indexes[i].Values()
 }
 
 // Indexers returns the names of the indexes.
@@ -216,21 +222,21 @@ func (c *Collection) indexLocked(name string) int {
 // find yields what an index has under a value. A few records are picked out at
 // once; for many, the slots are copied and read from a snapshot, so that the
 // writer does not wait for them.
-func (t *table) find(p *postings, value string) iter.Seq[*Record] {
-	set := p.find(value)
+func (t *table) find(p *slots.Index, value string) iter.Seq[*Record] {
+	set := p.Find(value)
 	if set == nil {
 		return func(func(*Record) bool) {}
 	}
-	if set.n <= pages.Size {
-		records := make([]*Record, 0, set.n)
-		for s := range set.all() {
+	if set.Len() <= pages.Size {
+		records := make([]*Record, 0, set.Len())
+		for s := range set.All() {
 			records = append(records, t.at(s))
 		}
 		return slices.Values(records)
 	}
-	slots, snap := set.clone(), t.snapshot()
+	all, snap := set.Clone(), t.snapshot()
 	return func(yield func(*Record) bool) {
-		for s := range slots.all() {
+		for s := range all.All() {
 			if !yield(snap.At(s)) {
 				return
 			}

@@ -1,79 +1,95 @@
 package engine
 
-import "github.com/kinform/kinform/wire"
-
-// Updates leave holes in slabs. When slabs weigh twice what lives in them, the
-// records of the emptiest are packed anew into others, and so are those that are
-// packed against one in them, in the store or not.
-
-const (
-	// compactFloor is the weight below which holes are let be.
-	compactFloor = 4 << 20
-	// compactAtMost bounds how many records are packed anew at a time.
-	compactAtMost = 4096
+import (
+	"github.com/kinform/kinform/internal/packed"
+	"github.com/kinform/kinform/wire"
 )
 
-// compact moves records out of sparse slabs, if there are enough of them. It runs
-// in the goroutine of the ingester, between two batches.
+// compactAtOnce bounds how many bytes are packed again between two batches.
+const compactAtOnce = 4 << 20
+
+// compact packs records again that are in slabs full of holes, a few at a time. It
+// runs in the goroutine of the ingester, between two batches.
 func (in *ingester) compact() {
-	a := &in.packer.arena
-	if a.grown < compactFloor {
+	sparse := in.packer.Sparse()
+	if sparse == nil {
+		in.compactAt = 0
 		return
 	}
-	a.grown = 0
-	slabs, held := a.held()
 	c := in.collection
-	c.write.Lock()
-	defer c.write.Unlock()
-	var live int64
-	sparse := map[*slab]bool{}
-	for _, s := range slabs {
-		live += s.live
-		if s != a.current && s.live*2 < int64(len(s.mem)) {
-			sparse[s] = true
+	c.mu.RLock()
+	all := c.table.snapshot().Pages()
+	c.mu.RUnlock()
+	size := 0
+	for ; in.compactAt < len(all); in.compactAt++ {
+		if size > compactAtOnce {
+			in.packer.Again()
+			return
 		}
-	}
-	if held < 2*live+compactFloor {
-		return
-	}
-	in.packer.forget(sparse)
-	var moved []*Record
-	for r := range c.table.snapshot().All() {
-		if r.slab != nil && (sparse[r.slab] || r.parent != nil && sparse[r.parent.slab]) {
-			if moved = append(moved, r); len(moved) == compactAtMost {
-				break
+		var moved []*Record
+		for _, r := range all[in.compactAt].Values() {
+			if r != nil && sparse.Has(&r.bytes) {
+				moved = append(moved, r)
+				size += r.Size()
 			}
 		}
+		in.repack(moved)
 	}
-	in.repack(moved)
+	in.compactAt = 0
 }
 
-// repack puts records of the same states, packed as new ones would be, into the
-// store. The caller holds the collection's write lock.
+// repackAtOnce bounds what is packed before the writers' lock is taken.
+const repackAtOnce = 1 << 20
+
+// repack puts records of the same states, packed outside the heap, into the store.
+// It packs without a lock; what has changed meanwhile is left as it is.
 func (in *ingester) repack(records []*Record) {
-	c := in.collection
-	anew := make([]*Record, len(records))
-	for i, r := range records {
-		anew[i] = in.packAnew(r)
+	for len(records) > 0 {
+		var again []*Record
+		for size := 0; len(again) < len(records) && size < repackAtOnce; {
+			r := records[len(again)]
+			again = append(again, in.packAgain(r))
+			size += r.Size()
+		}
+		in.collection.swap(records[:len(again)], again)
+		records = records[len(again):]
 	}
+}
+
+// swap replaces records in the store by others of the same states.
+func (c *Collection) swap(old, again []*Record) {
+	c.write.Lock()
+	defer c.write.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i, r := range anew {
-		c.resident.move(records[i], r)
-		c.table.swap(r)
+	for i, r := range again {
+		if c.table.get(r.key) == old[i] {
+			c.resident.move(old[i], r)
+			c.table.swap(r)
+		}
 	}
 }
 
-// packAnew returns a record of the same state, packed as a new one would be.
-func (in *ingester) packAnew(r *Record) *Record {
-	in.scratch = r.AppendBytes(in.scratch[:0])
+// packAgain returns a record of the same state, packed as a new one would be.
+func (in *ingester) packAgain(r *Record) *Record {
 	n := &Record{
 		key: r.key, uid: r.uid, number: r.number, labels: r.labels,
-		nsLen: r.nsLen, format: r.format, deleting: r.deleting, oddUID: r.oddUID,
+		nsLen: r.nsLen, deleting: r.deleting, oddUID: r.oddUID,
 	}
-	if err := in.meta.Scan(r.format, in.scratch); err != nil {
+	n.bytes.Format = r.Format()
+	if r.bytes.Young() && r.bytes.IsPacked() {
+		in.packer.Settle(&n.bytes, &r.bytes)
+		return n
+	}
+	in.scratch = r.AppendBytes(in.scratch[:0])
+	if err := in.meta.Scan(r.Format(), in.scratch); err != nil {
 		in.meta = wire.Meta{} // it was scanned before; without its owner it packs less well
 	}
-	in.packer.pack(n, &in.meta, in.scratch)
+	in.packer.Pack(&n.bytes, in.likeness(), in.scratch)
 	return n
+}
+
+// likeness says what the object that was scanned last is like.
+func (in *ingester) likeness() packed.Likeness {
+	return packed.Likeness{Name: in.meta.Name, Owner: in.meta.Owner.UID}
 }

@@ -38,10 +38,10 @@ func TestUpdatesDoNotFillMemoryWithHoles(t *testing.T) {
 		want[name] = put(name)
 	}
 	runtime.GC()
-	_, held := in.packer.arena.held()
+	held := in.packer.Memory().Mapped
 	_, live := c.Weight()
 	t.Logf("%d objects, %d bytes live, slabs of %d", c.Len(), live, held)
-	if held > 3*compactFloor {
+	if held > 12<<20 {
 		t.Errorf("slabs weigh %d bytes, %d live in them", held, live)
 	}
 	for name, raw := range want {
@@ -88,14 +88,14 @@ func TestParentsDoNotHoldOnToSlabs(t *testing.T) {
 		runtime.GC()
 	}
 	for range 10 { // what is left to do, with nothing new
-		in.packer.arena.grown = compactFloor
+		in.packer.Again()
 		in.compact()
 		runtime.GC()
 	}
-	_, held := in.packer.arena.held()
+	held := in.packer.Memory().Mapped
 	_, live := c.Weight()
 	t.Logf("%d objects, %d bytes live, slabs of %d", c.Len(), live, held)
-	if held > live+2*compactFloor {
+	if held > live+8<<20 {
 		t.Errorf("slabs weigh %d bytes, %d live in them", held, live)
 	}
 	for name, raw := range want {

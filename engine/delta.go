@@ -13,6 +13,9 @@ const (
 	// Resynced: nothing happened; the subscriber asked to be reminded.
 	Resynced
 
+	// resyncEnd follows the last object of a resync in a queue. It is never delivered.
+	resyncEnd
+
 	// initialEnd follows the last object of the initial list in a queue. It is
 	// never delivered; reaching it is what makes a subscriber synced.
 	initialEnd
@@ -46,6 +49,21 @@ type Delta struct {
 	// New is the newest state known; for Deleted, the last one.
 	New *Record
 }
+
+// marks tells whether the delta is a mark in the queue, without an object.
+func (d *Delta) marks() bool { return d.Kind == initialEnd || d.Kind == resyncEnd }
+
+// weight is what the delta holds in memory as long as it waits: the bytes of its new
+// state. The old one is mostly that of a delta before.
+func (d *Delta) weight() int64 {
+	if d.New == nil {
+		return deltaSize
+	}
+	return deltaSize + int64(d.New.Packed())
+}
+
+// deltaSize is about what a delta itself weighs, with its records.
+const deltaSize = 256
 
 // Key is the key of the object.
 func (d Delta) Key() string { return d.New.key }

@@ -13,9 +13,10 @@ const (
 	Latest
 )
 
-// DeltaFIFO is a subscriber's queue: deltas in the order of the server, merged
-// per key when there are more than the limit. It is what makes a slow
-// subscriber cost what the live objects cost and not what happened meanwhile.
+// DeltaFIFO is a subscriber's queue: deltas in the order of the server, merged per
+// key when there are more than the limit, or when they weigh more than weightLimit. It
+// is what makes a slow subscriber cost what the live objects cost and not what
+// happened meanwhile.
 //
 // Batches are shared by all queues; only merging makes a copy. A queue of Latest
 // merges each delta as it comes, and has no batches.
@@ -27,23 +28,29 @@ type DeltaFIFO struct {
 	latest  *merger // nil for Every
 	batches [][]Delta
 	waiting int
-	mergeAt int // merge when more than this many wait
+	weight  int64 // of what waits in batches
+	mergeAt int   // merge when more than this many wait
+	heavyAt int64 // merge when what waits weighs more than this
 	merged  uint64
 	room    chan struct{} // closed when there is room again; nil if nobody waits for it
-	slow    bool          // it was waited for in vain, and has not caught up since
+	slow    bool          // it had no room in time, and has not caught up since
 }
 
 const (
 	defaultLimit = 1024
-	// takeAtMost bounds what a subscriber holds outside the reach of merging.
+	// weightLimit is what deltas may weigh that wait and are not merged.
+	weightLimit = 16 << 20
+	// takeAtMost and takeWeight bound what a subscriber holds outside the reach of
+	// merging.
 	takeAtMost = 256
+	takeWeight = 1 << 20
 )
 
 func newDeltaFIFO(m Merge, limit int) *DeltaFIFO {
 	if limit <= 0 {
 		limit = defaultLimit
 	}
-	q := &DeltaFIFO{limit: limit, mergeAt: limit, wake: make(chan struct{}, 1)}
+	q := &DeltaFIFO{limit: limit, mergeAt: limit, heavyAt: weightLimit, wake: make(chan struct{}, 1)}
 	if m == Latest {
 		q.latest = newMerger(0)
 	}
@@ -63,7 +70,8 @@ func (q *DeltaFIFO) push(batch []Delta, list bool) {
 	} else {
 		q.batches = append(q.batches, batch)
 		q.waiting += len(batch)
-		if q.waiting > q.mergeAt && !(list && len(q.batches) == 1) {
+		q.weight += weigh(batch)
+		if (q.waiting > q.mergeAt || q.weight > q.heavyAt) && !(list && len(q.batches) == 1) {
 			q.mergeLocked()
 		}
 	}
@@ -88,7 +96,12 @@ func (q *DeltaFIFO) take() []Delta {
 		return nil
 	}
 	first := q.batches[0]
-	n := min(len(first), takeAtMost)
+	n, weight := 0, int64(0)
+	for n < min(len(first), takeAtMost) && weight < takeWeight {
+		weight += first[n].weight()
+		n++
+	}
+	q.weight -= weight
 	if n == len(first) {
 		q.batches[0] = nil
 		q.batches = q.batches[1:]
@@ -96,7 +109,7 @@ func (q *DeltaFIFO) take() []Delta {
 		q.batches[0] = first[n:]
 	}
 	q.waiting -= n
-	if q.waiting <= q.limit/2 && q.room != nil {
+	if q.roomyLocked() && q.room != nil {
 		close(q.room)
 		q.room = nil
 	}
@@ -105,6 +118,9 @@ func (q *DeltaFIFO) take() []Delta {
 	}
 	return first[:n]
 }
+
+// roomyLocked tells whether the queue is at most half full.
+func (q *DeltaFIFO) roomyLocked() bool { return q.waiting <= q.limit/2 && q.weight <= weightLimit/2 }
 
 // giveBack puts back what was taken and not delivered.
 func (q *DeltaFIFO) giveBack(rest []Delta) {
@@ -116,6 +132,7 @@ func (q *DeltaFIFO) giveBack(rest []Delta) {
 	q.waiting += len(rest)
 	if q.latest == nil {
 		q.batches = append([][]Delta{rest}, q.batches...)
+		q.weight += weigh(rest)
 		return
 	}
 	later := q.latest
@@ -144,9 +161,17 @@ func (q *DeltaFIFO) mergeLocked() {
 	}
 	out := m.all()
 	q.merged += uint64(q.waiting - len(out))
-	q.batches, q.waiting = nil, len(out)
+	q.batches, q.waiting, q.weight = nil, len(out), weigh(out)
 	if len(out) > 0 {
 		q.batches = append(q.batches, out)
 	}
 	q.mergeAt = max(q.limit, 2*len(out))
+	q.heavyAt = max(weightLimit, 2*q.weight)
+}
+
+func weigh(batch []Delta) (n int64) {
+	for i := range batch {
+		n += batch[i].weight()
+	}
+	return n
 }

@@ -118,9 +118,8 @@ func TestAllGoneAtOnce(t *testing.T) {
 	}
 	took := time.Since(began)
 	const mib = 1 << 20
-	// The table stays as large as it was, without its objects; the last batch goes
-	// when the handler has returned from it.
-	enough := before + (full-before)/2 + 8*mib
+	// The last batch goes when the handler has returned from it.
+	enough := before + 8*mib
 	after := heapNow()
 	for end := time.Now().Add(30 * time.Second); after > enough && time.Now().Before(end); {
 		after = heapNow()

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/kinform/kinform/internal/packed"
 	"github.com/kinform/kinform/wire"
 )
 
@@ -24,10 +25,15 @@ type ingester struct {
 	key     []byte
 	held    *Record // the stored record of key, nil if there is none
 	labels  labelPacker
-	fresh   fresh
-	packer  packer
+	young   youngQueue
+	packer  packed.Packer
 	scratch []byte
+	// compactAt is the page at which compact goes on.
+	compactAt int
 }
+
+// largestScratch is how much scratch memory is kept from one object to the next.
+const largestScratch = 256 << 10
 
 // maxNamespace is the longest namespace that is taken: far more than any server
 // allows.
@@ -51,9 +57,9 @@ func (e *rejection) Error() string { return e.key + ": " + e.err.Error() }
 func (e *rejection) Unwrap() error { return e.err }
 
 // record returns the record of an item: the stored one, if the item is the very
-// state that is stored, else a new one with bytes of its own. What changes now is
-// fresh.
-func (in *ingester) record(it Item, isFresh bool) (*Record, error) {
+// state that is stored, else a new one with bytes of its own, which are young if the
+// object has just changed.
+func (in *ingester) record(it Item, young bool) (*Record, error) {
 	if it.Object != nil {
 		return in.transformed(it.Object)
 	}
@@ -82,13 +88,18 @@ func (in *ingester) record(it Item, isFresh bool) (*Record, error) {
 	}
 	r := &Record{
 		nsLen:    uint16(len(m.Namespace)),
-		format:   it.Format,
 		deleting: m.Deleting,
 		number:   version.number,
 	}
+	r.bytes.Format = it.Format
 	in.identify(r, held)
-	if !isFresh || !in.fresh.put(r, raw) {
-		in.packer.pack(r, m, raw)
+	if young {
+		in.holdYoung(r, raw)
+	} else {
+		in.packer.Pack(&r.bytes, in.likeness(), raw)
+	}
+	if cap(in.scratch) > largestScratch {
+		in.scratch = nil
 	}
 	return r, nil
 }

@@ -33,7 +33,7 @@ func TestLateOrAgain(t *testing.T) {
 			m.reset(version(10))
 			var held *Record
 			if c.held > 0 {
-				held = &Record{slab: &slab{}, number: c.held}
+				held = &Record{number: c.held}
 			}
 			if c.gone > 0 {
 				m.note("ns/a", version(c.gone))

@@ -81,7 +81,7 @@ func (c *Collection) listPage(p *pages.Page[*Record], v *View) (l, keep *listedP
 			l.objects[i] = obj
 			l.n++
 		}
-		if r.slab != nil && !r.use.has(kept) {
+		if !r.bytes.None() && !r.use.has(kept) {
 			keep = nil
 		}
 	}
@@ -132,17 +132,17 @@ func (c *Collection) ObjectsBy(index, value string, v *View) []any {
 		c.mu.RUnlock()
 		return []any{}
 	}
-	slots, page := set, c.table.records.PageOf
-	if set.n > pages.Size {
+	found, page := set, c.table.records.PageOf
+	if set.Len() > pages.Size {
 		// Many are looked at without the lock, so that no writer waits.
-		copied, snap := set.clone(), c.table.snapshot()
-		slots, page = &copied, func(s slot) *pages.Page[*Record] { return snap.Pages()[s/pages.Size] }
+		copied, snap := set.Clone(), c.table.snapshot()
+		found, page = &copied, func(s slot) *pages.Page[*Record] { return snap.Pages()[s/pages.Size] }
 		c.mu.RUnlock()
 	}
 	known := v.listed.Load()
-	all := make([]any, 0, slots.n)
+	all := make([]any, 0, found.Len())
 	var rest []*Record
-	for s := range slots.all() {
+	for s := range found.All() {
 		p := page(s)
 		r := p.Values()[s%pages.Size]
 		if obj := known.object(s, p); obj != nil {
@@ -152,7 +152,7 @@ func (c *Collection) ObjectsBy(index, value string, v *View) []any {
 			rest = append(rest, r)
 		}
 	}
-	if slots == set {
+	if found == set {
 		c.mu.RUnlock()
 	}
 	for _, r := range rest {
@@ -167,6 +167,7 @@ func (c *Collection) ObjectsBy(index, value string, v *View) []any {
 type listings struct {
 	views []*View
 	used  atomic.Bool // since age last ran
+	stale int64       // what those of their objects weigh that have left the store
 }
 
 // listed notes that a listing was used, and with it all that is kept.
@@ -189,6 +190,18 @@ func (m *residency) remember(v *View, l *listing, released uint64) {
 		m.wakeLocked()
 	}
 	m.lists.used.Store(true)
+	m.lists.stale = 0
+}
+
+// staleLocked notes that an object of the listings has left the store. They keep it
+// alive, so they are forgotten when there is much of that.
+func (m *residency) staleLocked(r *Record) {
+	if len(m.lists.views) == 0 {
+		return
+	}
+	if m.lists.stale += r.decodedWeight(); m.lists.stale > smallestRing {
+		m.forgetListsLocked()
+	}
 }
 
 // forgetListsLocked forgets all listings.
@@ -196,5 +209,5 @@ func (m *residency) forgetListsLocked() {
 	for _, v := range m.lists.views {
 		v.listed.Store(nil)
 	}
-	m.lists.views = nil
+	m.lists.views, m.lists.stale = nil, 0
 }

@@ -1,43 +1,50 @@
 package engine
 
-import (
-	"bytes"
-	"math"
-	"os"
-	"runtime/debug"
-	"strconv"
-	"sync"
-)
+import "github.com/kinform/kinform/internal/packed"
 
-// memoryShare is a quarter of the memory that the process may use: of the limit
-// that it was given, of its control group's, of the machine's.
-var memoryShare = sync.OnceValue(func() int64 { return availableMemory() / 4 })
-
-func availableMemory() int64 {
-	least := int64(8 << 30)
-	if kb, ok := number("/proc/meminfo", "MemTotal:"); ok {
-		least = kb << 10
-	}
-	if b, ok := number("/sys/fs/cgroup/memory.max", ""); ok {
-		least = min(least, b)
-	}
-	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
-		least = min(least, limit)
-	}
-	return least
+// Memory is what an informer holds, in bytes.
+type Memory struct {
+	// Young are the states in the store that are in the heap, as they changed lately.
+	Young int64
+	// Mapped is what the informer has outside the heap, Live how much of that belongs
+	// to states in the store. The rest is held by queues and readers, or is unmapped
+	// after the next garbage collection.
+	Mapped, Live int64
+	// Kept is about what the objects weigh that stay decoded for readers, Passing what
+	// those do that were decoded for handlers and will be evicted soon.
+	Kept, Passing int64
 }
 
-// number reads the number that follows a word in a file.
-func number(file, word string) (int64, bool) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return 0, false
+// Memory tells what the informer holds.
+func (inf *Informer) Memory() Memory {
+	m := inf.Collection.memory()
+	for _, r := range inf.reflectors {
+		p := r.in.packer.Memory()
+		m.Mapped += p.Mapped
+		m.Live += p.Live
 	}
-	_, rest, found := bytes.Cut(text, []byte(word))
-	words := bytes.Fields(rest)
-	if !found || len(words) == 0 {
-		return 0, false
+	return m
+}
+
+func (c *Collection) memory() Memory {
+	m := &c.resident
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return Memory{
+		Young:   c.youngs.Bytes(),
+		Kept:    m.keeper.weight.Load(),
+		Passing: m.pass.weight + m.hot.weight + m.lists.stale,
 	}
-	n, err := strconv.ParseInt(string(words[0]), 10, 64)
-	return n, err == nil
+}
+
+// ProcessMemory tells what all informers of the process hold together.
+func ProcessMemory() Memory {
+	p := packed.InUse()
+	return Memory{
+		Young:   packed.Young(),
+		Mapped:  p.Mapped,
+		Live:    p.Live,
+		Kept:    decodedLedger.kept.Load(),
+		Passing: decodedLedger.passing.Load(),
+	}
 }

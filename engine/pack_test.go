@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
-	"math/rand/v2"
 	"runtime"
 	"testing"
 
@@ -110,72 +109,4 @@ func TestSmallAndLargeObjectsPack(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestBaseIsLearnedAnew packs objects that look like others than the first ones:
-// after a while they must pack as well as those did.
-func TestBaseIsLearnedAnew(t *testing.T) {
-	c, _ := NewCollection(Options{}, "")
-	in := ingester{collection: c}
-	pack := func(look string, i int) *Record {
-		raw := fmt.Appendf(nil, `{"metadata":{"name":"%s-%d","resourceVersion":"%d"},"data":"%s"}`, look, i, i+1, look)
-		r, err := in.record(Item{Format: wire.JSON, Bytes: raw}, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
-	rnd := rand.New(rand.NewPCG(7, 8))
-	look := func() string {
-		b := make([]byte, 3000)
-		for i := range b {
-			b[i] = 'a' + byte(rnd.IntN(26))
-		}
-		return string(b)
-	}
-	first, second := look(), look()
-	var r *Record
-	for i := range 2 * shortestTrial {
-		r = pack(first, i)
-	}
-	well, base := r.Packed(), in.packer.base.record
-	for i := range 2 * shortestTrial {
-		r = pack(second, i)
-	}
-	if in.packer.base.record == base {
-		t.Error("the base is still the first one")
-	}
-	if r.Packed() > 2*well {
-		t.Errorf("an object of the new look is packed to %d bytes, one of the first to %d", r.Packed(), well)
-	}
-}
-
-// TestNamesakesArePackedAgainstEachOther: objects that each namespace has, like root
-// certificates, are not in the base, and need not be.
-func TestNamesakesArePackedAgainstEachOther(t *testing.T) {
-	c, _ := NewCollection(Options{}, "")
-	in := ingester{collection: c}
-	rnd := rand.New(rand.NewPCG(9, 10))
-	noise := func() []byte { return fmt.Appendf(nil, "%x", rnd.Perm(400)) }
-	var kept []*Record
-	record := func(i int, name string, data []byte) *Record {
-		raw := fmt.Appendf(nil, `{"metadata":{"namespace":"n%d","name":"%s","resourceVersion":"%d"},"data":"%s"}`, i, name, i+1, data)
-		r, err := in.record(Item{Format: wire.JSON, Bytes: raw}, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		kept = append(kept, r)
-		return r
-	}
-	for i := range 50 { // of which the base is learned
-		record(i, "own", noise())
-	}
-	certificate := noise()
-	record(1, "root", certificate)
-	record(2, "root", certificate)
-	record(3, "own", noise())
-	if r := record(4, "root", certificate); r.Packed()*goodGain > r.Size() {
-		t.Errorf("the third certificate is packed to %d of %d bytes", r.Packed(), r.Size())
-	}
-	runtime.KeepAlive(kept)
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/kinform/kinform/internal/packed"
 	"github.com/kinform/kinform/wire"
 )
 
@@ -23,15 +24,9 @@ type Record struct {
 	number uint64 // the version, if a server made it, else 0
 	labels *labelSet
 
-	slab   *slab   // where the packed bytes are; nil for an object
-	parent *Record // whose bytes they are packed against, if any
-	at     uint32
-	size   uint32 // packed
-	rawLen uint32 // as the server sent them
+	bytes packed.Bytes // none for an object
 
 	nsLen    uint16 // the namespace is key[:nsLen]
-	format   wire.Format
-	packing  packing
 	deleting bool
 	oddUID   bool // uid is a hash
 
@@ -60,16 +55,21 @@ func (r *Record) Labels() Labels { return Labels{r.labels} }
 func (r *Record) Deleting() bool { return r.deleting }
 
 // Format is the encoding of the bytes.
-func (r *Record) Format() wire.Format { return r.format }
+func (r *Record) Format() wire.Format { return r.bytes.Format }
 
 // Size is the number of bytes that the server sent, Packed that of the bytes that
 // they are held in.
-func (r *Record) Size() int   { return int(r.rawLen) }
-func (r *Record) Packed() int { return int(r.size) }
+func (r *Record) Size() int   { return r.bytes.Len() }
+func (r *Record) Packed() int { return r.bytes.Held() }
+
+// Plain returns the bytes that the server sent, if they are held as they came, and
+// nil if they are packed. They must not be changed, and not be read any more once
+// the record is not reachable.
+func (r *Record) Plain() []byte { return r.bytes.Plain() }
 
 // Object is the object of a record that came from a source of objects.
 func (r *Record) Object() any {
-	if r.slab != nil {
+	if !r.bytes.None() {
 		return nil
 	}
 	if d := r.decodings.Load(); d != nil && d.view == nil {
@@ -87,7 +87,7 @@ func (r *Record) UID() string {
 		return string(o.GetUID())
 	}
 	var m wire.Meta
-	if err := m.Scan(r.format, r.AppendBytes(nil)); err != nil {
+	if err := m.Scan(r.bytes.Format, r.AppendBytes(nil)); err != nil {
 		return ""
 	}
 	return string(m.UID)
@@ -102,7 +102,7 @@ func (r *Record) Version() Version {
 		return Version{opaque: o.GetResourceVersion()}
 	}
 	var m wire.Meta
-	if err := m.Scan(r.format, r.AppendBytes(nil)); err != nil {
+	if err := m.Scan(r.bytes.Format, r.AppendBytes(nil)); err != nil {
 		return Version{}
 	}
 	return Version{opaque: string(m.ResourceVersion)}
@@ -111,7 +111,7 @@ func (r *Record) Version() Version {
 // AppendBytes appends the object as the server sent it, in Format, to dst; nothing
 // for a record that came from a source of objects.
 func (r *Record) AppendBytes(dst []byte) []byte {
-	dst, err := r.unpack(dst)
+	dst, err := r.bytes.Append(dst)
 	runtime.KeepAlive(r) // and with it the slab
 	if err != nil {
 		// What we packed ourselves cannot be unpacked: memory was overwritten.
@@ -135,7 +135,7 @@ func (r *Record) sameState(o *Record) bool {
 // sameObject tells whether two records came as objects, in one version, and are
 // equal: versions that no server made are not enough to know it.
 func (r *Record) sameObject(held *Record) bool {
-	if held == nil || held == r || r.slab != nil || held.slab != nil || r.uid != held.uid {
+	if held == nil || held == r || !r.bytes.None() || !held.bytes.None() || r.uid != held.uid {
 		return false
 	}
 	v := r.Version()

@@ -115,8 +115,6 @@ type state func(context.Context) state
 // it then goes on where it was.
 func (r *Reflector) Run(ctx context.Context) error {
 	defer r.status.enter(Stopped)
-	r.in.fresh.count(1)
-	defer r.in.fresh.count(-1)
 	r.refused = nil
 	next := r.start
 	for next != nil && ctx.Err() == nil {

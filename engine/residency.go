@@ -17,9 +17,10 @@ const (
 	Automatic Residency = 0
 	// AlwaysDecoded: every object that was decoded once stays so until it changes.
 	AlwaysDecoded Residency = -1
-	// NeverDecoded: objects are decoded for each reader anew.
+	// NeverDecoded: objects are decoded again for each reader.
 	NeverDecoded Residency = -2
-	// Any other is what decoded objects may weigh together, in bytes.
+	// Any other is what the decoded objects of one collection may weigh together, in
+	// bytes.
 )
 
 // Use says what an object is decoded for, and so whether it will be wanted again.
@@ -30,92 +31,105 @@ const (
 	Read Use = iota
 	// Pass: an index function looks at it, and that may be all.
 	Pass
-	// Told: a handler is told of it. If the object changes again soon, the handler
-	// will want this state as the old one, and the next one too.
+	// Told: it is delivered to a handler. If the object changes again soon, the
+	// handler will want this state as the old one, and the next one too.
 	Told
 	// Sweep: it is one of many that somebody goes over. If that is done again
 	// soon, it counts as Read.
 	Sweep
 )
 
+// idle is the time after which a decoded object that nobody reads is evicted: between
+// one and two of it.
+const idle = 30 * time.Second
+
+// residency decides which objects of a collection stay decoded. The life of a decoded
+// object:
+//
+//	decoded for              it is       until
+//	Read, Sweep repeated     kept        nobody has read it for idle, or the budget is spent
+//	Told, object is hot      on hot      so much else is hot, or idle has passed
+//	Told, Pass, Sweep        on pass     so much else has passed, or idle has passed
+//	it left the store        on hot      the same; handlers want it as the old state
+//
+// An object is hot if the state before it was delivered to a handler not long ago.
+// With AlwaysDecoded everything in the store is kept, with NeverDecoded nothing is.
+//
+// What is kept is charged to the budget of readers (keeper.go), what is on a ring to
+// that of passing objects (ring.go): by weight, so that a few large objects count as
+// much as many small ones.
+//
+// mu is taken after Collection.write and Collection.mu, and no lock of the engine but
+// that of decodedLedger is taken while it is held.
+type residency struct {
+	mode     Residency
+	now      atomic.Uint32 // coarseNow of the last change
+	several  atomic.Bool   // there is more than one subscriber
+	released atomic.Uint64 // how many kept records were evicted before they left the store
+	stored   atomic.Int64  // what the store's objects weigh, as the server sent them
+
+	mu     sync.Mutex
+	pass   ring
+	hot    ring
+	keeper keeper
+	last   map[string]*Record // by key: the state that was decoded last, if it still is
+	lists  listings
+	tick   *time.Timer // runs while anything is decoded
+}
+
+// A decoded object weighs some multiple of the bytes that the server sent; what was
+// sent as JSON is often read as maps of maps, which are heavy. Measuring each would
+// cost more than it is worth.
 const (
-	// idle is the time after which an object that nobody read is let go: between
-	// one and two of it.
-	idle = 30 * time.Second
-	// passing is how many objects that were decoded in passing are at hand. Where
-	// there are several subscribers, more: the first one decodes, and those behind
-	// it should find what it decoded.
-	passing        = 128
-	passingSeveral = 2048
-	// leaving is how many states that were kept and have left the store are at
-	// hand: handlers are still to get them as the old states of updates.
-	leaving = 2048
-	// A decoded object weighs some multiple of the bytes that the server sent; what
-	// was sent as JSON is often read as maps of maps, which are heavy. Measuring each
-	// would cost more than it is worth.
 	weightOfProtobuf = 3
 	weightOfJSON     = 10
 	smallestWeight   = 256
 )
 
-// residency keeps decoded objects, and lets them go.
-type residency struct {
-	mode     Residency
-	now      atomic.Uint32 // coarseNow of the last change
-	several  atomic.Bool   // there is more than one subscriber
-	released atomic.Uint64 // how many kept records were let go before they left the store
-
-	mu     sync.Mutex
-	pass   ring               // decoded in passing
-	left   ring               // kept until they left the store
-	active bool               // something was put on a ring since age last ran
-	kept   []*Record          // decoded for readers; some may have been let go
-	last   map[string]*Record // by key: the state that was decoded last, if it still is
-	lists  listings
-	hand   int         // where makeRoomLocked is in kept
-	broom  int         // where tidyLocked is
-	tick   *time.Timer // runs while there are kept ones, or much on the rings
-}
-
-// ring holds the records that were put on it last.
-type ring struct {
-	records []*Record
-	next    int
-}
-
-// put puts a record on a ring of a size, and returns the one that has to go.
-func (g *ring) put(r *Record, size int) (out *Record) {
-	if len(g.records) < size {
-		g.records = append(g.records, r)
-		return nil
-	}
-	g.next %= len(g.records)
-	out, g.records[g.next] = g.records[g.next], r
-	g.next++
-	return out
-}
-
-// empty takes everything off the ring.
-func (g *ring) empty() []*Record {
-	all := g.records
-	*g = ring{}
-	return all
-}
-
-// keptWeight is what all collections of the process keep.
-var keptWeight atomic.Int64
-
 func (r *Record) decodedWeight() int64 {
 	factor := int64(weightOfProtobuf)
-	if r.format == wire.JSON {
+	if r.Format() == wire.JSON {
 		factor = weightOfJSON
 	}
-	return max(int64(r.rawLen)*factor, smallestWeight)
+	return max(int64(r.Size())*factor, smallestWeight)
 }
 
-// coarseNow counts periods of idle.
+// clockStart is what coarseNow counts from: the monotonic clock, which nobody sets.
+var clockStart = time.Now()
+
+// coarseNow counts periods of idle. It begins above zero, the stamp of a record that
+// nobody has used.
 func coarseNow() uint32 {
-	return uint32(time.Now().Unix()/int64(idle/time.Second)) & (1<<(32-stampShift) - 1)
+	return uint32(time.Since(clockStart)/idle+8) & (1<<(32-stampShift) - 1)
+}
+
+// recently is how many periods ago something is not long ago.
+const recently = 2
+
+// place is where a decoded object is held.
+type place uint8
+
+const (
+	onPass place = iota
+	onHot
+	inKeeper
+)
+
+// placeFor decides where an object goes that was decoded for a use; sinceUse is how
+// many periods ago it was last used.
+func (m *residency) placeFor(use Use, marks uint32, sinceUse uint32) place {
+	wanted := use == Read ||
+		use == Sweep && sinceUse <= recently ||
+		use == Told && marks&hot != 0
+	switch {
+	case m.mode == AlwaysDecoded && marks&superseded == 0:
+		return inKeeper
+	case m.mode == NeverDecoded || !wanted && marks&superseded == 0:
+		return onPass
+	case use == Told || marks&superseded != 0:
+		return onHot
+	}
+	return inKeeper
 }
 
 // touch notes that a decoded record was read again.
@@ -127,8 +141,7 @@ func (m *residency) touch(r *Record, v *View, use Use) {
 		if use == Told {
 			r.use.stamp(m.now.Load())
 		}
-	case use == Told && (!r.use.has(hot) || r.use.has(superseded) && r.use.has(ringed)):
-		// The latter has left the store, and is at hand for all who are behind.
+	case use == Told && (!r.use.has(hot) || r.use.has(ringed)):
 		r.use.stamp(m.now.Load())
 	default:
 		m.admit(r, v, use)
@@ -140,17 +153,13 @@ func (m *residency) readers(n int) { m.several.Store(n > 1) }
 
 // admit takes in a record that was just decoded for a view.
 func (m *residency) admit(r *Record, v *View, use Use) {
-	switch use {
-	case Sweep:
-		now := coarseNow()
-		if before := r.use.stamp(now); now-before > 2 {
-			use = Pass
-		}
-	case Told:
-		r.use.stamp(m.now.Load())
-		if !r.use.has(hot) {
-			use = Pass
-		}
+	now := m.now.Load()
+	if use == Sweep {
+		now = coarseNow()
+	}
+	sinceUse := uint32(0)
+	if use == Sweep || use == Told {
+		sinceUse = now - r.use.stamp(now)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -160,14 +169,13 @@ func (m *residency) admit(r *Record, v *View, use Use) {
 		}
 		m.last[r.key] = r
 	}
-	keep := use != Pass && m.mode != NeverDecoded || m.mode == AlwaysDecoded
-	switch {
-	case keep && r.use.has(superseded):
-		m.ringLocked(&m.left, r, leaving) // a handler is behind, and will want it as the old state
-	case keep:
+	switch m.placeFor(use, r.use.marks(), sinceUse) {
+	case inKeeper:
 		m.keepLocked(r)
-	default:
-		m.passLocked(r)
+	case onHot:
+		m.ringLocked(&m.hot, r)
+	case onPass:
+		m.ringLocked(&m.pass, r)
 	}
 }
 
@@ -175,47 +183,17 @@ func (m *residency) admit(r *Record, v *View, use Use) {
 func (m *residency) beside(r *Record) *Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if o := m.last[r.key]; o != nil && o != r && o.uid == r.uid && o.format == r.format && o.slab != nil {
+	if o := m.last[r.key]; o != nil && o != r && o.uid == r.uid && o.Format() == r.Format() && !o.bytes.None() {
 		return o
 	}
 	return nil
 }
 
-// letGoLocked lets go of a record's objects.
-func (m *residency) letGoLocked(r *Record) {
+// evictLocked drops a record's objects.
+func (m *residency) evictLocked(r *Record) {
 	r.decodings.Store(nil)
 	if m.last[r.key] == r {
 		delete(m.last, r.key)
-	}
-}
-
-// passLocked puts a record on the ring, and lets go of the one that it replaces.
-func (m *residency) passLocked(r *Record) {
-	size := passing
-	if m.several.Load() {
-		size = passingSeveral
-	}
-	m.ringLocked(&m.pass, r, size)
-}
-
-func (m *residency) ringLocked(g *ring, r *Record, size int) {
-	if r.use.set(ringed) {
-		return // each of many handlers asks for it
-	}
-	if out := g.put(r, size); out != nil {
-		m.offLocked(out)
-	}
-	m.active = true
-	if len(g.records) > passing {
-		m.wakeLocked()
-	}
-}
-
-// offLocked lets go of a record that is taken off a ring.
-func (m *residency) offLocked(r *Record) {
-	r.use.clear(ringed)
-	if !r.use.has(kept) {
-		m.letGoLocked(r)
 	}
 }
 
@@ -226,53 +204,7 @@ func (m *residency) wakeLocked() {
 	}
 }
 
-func (m *residency) keepLocked(r *Record) {
-	if r.use.set(kept) || m.mode == AlwaysDecoded {
-		return
-	}
-	r.use.set(used)
-	keptWeight.Add(r.decodedWeight())
-	m.kept = append(m.kept, r)
-	m.wakeLocked()
-	m.makeRoomLocked()
-}
-
-// makeRoomLocked lets go of what was not read for longest, while what is kept
-// weighs too much: a hand goes round and spares what was read since it last came
-// by.
-func (m *residency) makeRoomLocked() {
-	budget := int64(m.mode)
-	if m.mode == Automatic {
-		budget = memoryShare()
-	}
-	for range 2 * len(m.kept) {
-		if keptWeight.Load() <= budget {
-			return
-		}
-		m.hand %= len(m.kept)
-		r := m.kept[m.hand]
-		if r.use.has(kept) && r.use.clear(used) {
-			m.hand++
-			continue
-		}
-		m.releaseLocked(r)
-		if m.dropLocked(m.hand); len(m.kept) == 0 {
-			return
-		}
-	}
-}
-
-// releaseLocked lets go of a record's objects.
-func (m *residency) releaseLocked(r *Record) {
-	if r.use.clear(kept) {
-		keptWeight.Add(-r.decodedWeight())
-		m.letGoLocked(r)
-		m.released.Add(1)
-		m.forgetListsLocked()
-	}
-}
-
-// age lets go of what nobody read since it last ran.
+// age evicts what nobody has read for idle.
 func (m *residency) age() {
 	m.mu.Lock()
 	listed := m.lists.used.Swap(false) // a list that is used counts for all
@@ -285,99 +217,50 @@ func (m *residency) age() {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.active {
-		for _, r := range append(m.pass.empty(), m.left.empty()...) {
-			m.offLocked(r)
+	now := coarseNow()
+	for _, g := range []*ring{&m.pass, &m.hot} {
+		for g.len() > 0 && now-g.oldest().since >= recently {
+			m.offLocked(g)
 		}
 	}
-	m.active = false
 	m.tick = nil
-	if len(m.kept) > 0 || len(m.lists.views) > 0 || len(m.pass.records) > passing || len(m.left.records) > passing {
+	if m.keeper.len() > 0 || len(m.lists.views) > 0 || m.pass.len() > 0 || m.hot.len() > 0 {
 		m.wakeLocked()
 	}
 }
 
-// ageSome does it for a few of the kept records, from a place on, so that readers do
-// not have to wait long, and returns where to go on; -1 at the end.
-func (m *residency) ageSome(at int, listed bool) (next int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for range 256 {
-		if at >= len(m.kept) {
-			return -1
-		}
-		switch r := m.kept[at]; {
-		case !r.use.has(kept):
-			m.dropLocked(at)
-		case !r.use.clear(used) && !listed:
-			m.releaseLocked(r)
-			m.dropLocked(at)
-		default:
-			at++
-		}
-	}
-	return at
-}
-
-// dropLocked takes a record that was let go out of kept.
-func (m *residency) dropLocked(at int) {
-	last := len(m.kept) - 1
-	m.kept[at], m.kept[last] = m.kept[last], nil
-	m.kept = m.kept[:last]
-}
-
-// tidyLocked looks at some of the kept records and drops those that were let go. As
-// it does so whenever one is, they are never many.
-func (m *residency) tidyLocked() {
-	for range 4 {
-		if len(m.kept) == 0 {
-			return
-		}
-		if m.broom %= len(m.kept); m.kept[m.broom].use.has(kept) {
-			m.broom++
-		} else {
-			m.dropLocked(m.broom)
-		}
-	}
-}
-
-// follow notes that a state takes the place of another. If a handler was told of
-// one of the object's states lately, the object changes often: its states are kept,
-// so that each is decoded once.
+// follow notes that a state takes the place of another. If one of the object's
+// states was delivered to a handler lately, the object changes often: its states are
+// hot, so that each is decoded once.
 func (m *residency) follow(r, old *Record, now uint32) {
 	stamp := old.use.stamped()
-	if now-stamp > 2 {
-		// A handler that is behind is told of states that have left the store.
+	if now-stamp > recently {
+		// A handler that lags gets states that have left the store.
 		m.mu.Lock()
 		if o := m.last[r.key]; o != nil {
 			stamp = o.use.stamped()
 		}
 		m.mu.Unlock()
 	}
-	if now-stamp <= 2 {
+	if now-stamp <= recently {
 		r.use.set(hot)
 		r.use.stamp(stamp)
 	}
 }
 
-// supersede notes that a record has left the store. Its object stays at hand for
-// a while: handlers get it as the old state.
+// supersede notes that a record has left the store. Its object stays for a while:
+// handlers get it as the old state.
 func (m *residency) supersede(r *Record) {
 	r.use.set(superseded)
-	if r.slab == nil || r.decoded() == nil {
+	if r.bytes.None() || r.decoded() == nil {
 		return // an object that came as one has nothing else
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !r.use.clear(kept) {
-		m.passLocked(r)
-		return
+	if m.dropLocked(r) {
+		m.staleLocked(r)
 	}
-	if m.mode != AlwaysDecoded {
-		keptWeight.Add(-r.decodedWeight())
-		m.tidyLocked()
-	}
-	m.ringLocked(&m.left, r, leaving)
+	m.ringLocked(&m.hot, r)
 }
 
 // move gives a record's decodings, and what is known of their use, to another one
@@ -398,28 +281,27 @@ func (m *residency) move(from, to *Record) {
 	if m.last[to.key] == from {
 		m.last[to.key] = to
 	}
-	if !from.use.clear(kept) {
-		m.passLocked(to)
-		return
+	if m.dropLocked(from) {
+		m.keepLocked(to)
+	} else {
+		m.ringLocked(&m.pass, to)
 	}
-	if m.mode != AlwaysDecoded {
-		keptWeight.Add(-from.decodedWeight())
-		m.tidyLocked()
-	}
-	m.keepLocked(to)
 }
 
-// releaseAll lets go of everything.
+// releaseAll evicts everything.
 func (m *residency) releaseAll() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, r := range m.kept {
-		m.releaseLocked(r)
+	for m.keeper.len() > 0 {
+		m.releaseLocked(m.keeper.records[0])
+		m.keeper.remove(0)
 	}
-	for _, r := range append(m.pass.empty(), m.left.empty()...) {
-		m.offLocked(r)
+	for _, g := range []*ring{&m.pass, &m.hot} {
+		for g.len() > 0 {
+			m.offLocked(g)
+		}
 	}
-	m.kept, m.last = nil, nil
+	m.last = nil
 	m.forgetListsLocked()
 	if m.tick != nil {
 		m.tick.Stop()

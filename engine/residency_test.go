@@ -20,7 +20,7 @@ func newResidents(t *testing.T, mode Residency, n int) *residents {
 	t.Helper()
 	c, parts := NewCollection(Options{Residency: mode}, "")
 	s := &residents{Collection: c}
-	s.view = &View{Name: "counted", Decode: func(r *Record) (any, error) {
+	s.view = &View{Name: "counted", Decode: func(r *Record, _ Neighbour) (any, error) {
 		s.decoded++
 		return r.Key(), nil
 	}}
@@ -196,7 +196,7 @@ func TestResidencyKeepsToItsBudget(t *testing.T) {
 
 func TestSupersededStatesAreLetGo(t *testing.T) {
 	s := newResidents(t, Automatic, 2)
-	before := keptWeight.Load()
+	before := s.resident.keeper.weight.Load()
 	in := ingester{collection: s.Collection}
 	for i := range 10 * passing {
 		if _, err := s.Decode(s.Get("ns/t00000"), s.view, Read); err != nil {
@@ -209,10 +209,10 @@ func TestSupersededStatesAreLetGo(t *testing.T) {
 		}
 		s.Apply([]Change{{Record: r}})
 	}
-	if n := len(s.resident.kept); n > 2*passing {
+	if n := s.resident.keeper.len(); n > 2*passing {
 		t.Errorf("%d states that have left the store are remembered", n)
 	}
-	if grown := keptWeight.Load() - before; grown > 16*smallestWeight {
+	if grown := s.resident.keeper.weight.Load() - before; grown > 16*smallestWeight {
 		t.Errorf("states that have left the store weigh %d", grown)
 	}
 }

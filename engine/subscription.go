@@ -46,11 +46,12 @@ type Subscription struct {
 	options    SubscribeOptions
 	synced     chan struct{}
 
-	ahead  ahead
+	ahead  prefetcher
 	inHand []Delta // the delta that is being delivered, and what was taken with it
 
 	delivered atomic.Uint64
 	panics    atomic.Uint64
+	resyncing atomic.Bool // a resync waits in the queue
 
 	mu     sync.Mutex
 	cancel context.CancelFunc // ends the present run; nil when none
@@ -73,7 +74,7 @@ func (c *Collection) Subscribe(h Handler, o SubscribeOptions) *Subscription {
 		handler:    h,
 		options:    o,
 		synced:     o.Synced,
-		ahead:      ahead{view: o.View},
+		ahead:      prefetcher{view: o.View},
 	}
 	if s.synced == nil {
 		s.synced = make(chan struct{})
@@ -192,14 +193,23 @@ func (s *Subscription) run(ctx context.Context) {
 				return
 			}
 			s.ahead.reach(s.collection, deltas, i)
-			if d.Kind == initialEnd {
-				close(s.synced)
+			if d.marks() {
+				s.reached(d)
 				continue
 			}
 			s.inHand = deltas[i:]
 			s.deliver(ctx, d)
 		}
 		s.inHand = nil // it would hold on to the whole batch
+	}
+}
+
+// reached notes that the handler has come to a mark in the queue.
+func (s *Subscription) reached(d Delta) {
+	if d.Kind == initialEnd {
+		close(s.synced)
+	} else {
+		s.resyncing.Store(false)
 	}
 }
 
@@ -226,21 +236,20 @@ func (s *Subscription) panicked(key string, p any) {
 	}
 }
 
-// Remind queues a Resynced for every object, unless earlier news still waits.
+// Remind queues a Resynced for every object, unless the last ones still wait. Where
+// the queue merges, an object whose change waits gets none: that is news enough.
 func (s *Subscription) Remind() {
 	c := s.collection
 	c.write.Lock()
 	defer c.write.Unlock()
-	if s.queue.Len() > 0 {
+	if c.table.len() == 0 || s.resyncing.Swap(true) {
 		return
 	}
-	batch := make([]Delta, 0, c.table.len())
+	batch := make([]Delta, 0, c.table.len()+1)
 	for r := range c.table.snapshot().All() {
 		batch = append(batch, Delta{Kind: Resynced, Old: r, New: r})
 	}
-	if len(batch) > 0 {
-		s.queue.push(batch, true)
-	}
+	s.queue.push(append(batch, Delta{Kind: resyncEnd}), true)
 }
 
 // Synced is closed when the handler has returned from every object of the

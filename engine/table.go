@@ -3,28 +3,29 @@ package engine
 import (
 	"iter"
 
+	"github.com/kinform/kinform/internal/packed"
 	"github.com/kinform/kinform/internal/pages"
+	"github.com/kinform/kinform/internal/slots"
 )
 
-// slot is the place of an object in a table. It stays the same for all states
-// of the object, so that an update touches an index only where values changed.
-type slot = pages.Slot
+type slot = slots.Slot
 
 // table holds the records and their indexes. It knows no locks: Collection
 // says who may write. Snapshots of the records are free.
 type table struct {
-	keys    keyTable
+	keys    slots.Keys
 	records *pages.Pages[*Record]
-	bytes   int64       // as the server sent them
-	packed  int64       // as they are held
-	spaces  *postings   // by namespace
-	indexes []*postings // in the order of Collection.indexers
+	bytes   int64 // as the server sent them
+	packed  int64 // as they are held
+	youngs  *packed.Youngs
+	spaces  *slots.Index   // by namespace
+	indexes []*slots.Index // in the order of Collection.indexers
 }
 
 func newTable(indexes int) *table {
-	t := &table{records: &pages.Pages[*Record]{}, spaces: newPostings()}
+	t := &table{records: &pages.Pages[*Record]{}, youngs: new(packed.Youngs), spaces: slots.NewIndex()}
 	for range indexes {
-		t.indexes = append(t.indexes, newPostings())
+		t.indexes = append(t.indexes, slots.NewIndex())
 	}
 	return t
 }
@@ -33,23 +34,24 @@ func newTable(indexes int) *table {
 // pages are shared until they are written.
 func (t *table) clone() *table {
 	n := &table{
-		keys:    t.keys.clone(),
+		keys:    t.keys.Clone(),
 		records: t.records.Clone(),
 		bytes:   t.bytes,
 		packed:  t.packed,
-		spaces:  t.spaces.clone(),
+		youngs:  t.youngs,
+		spaces:  t.spaces.Clone(),
 	}
 	for _, p := range t.indexes {
-		n.indexes = append(n.indexes, p.clone())
+		n.indexes = append(n.indexes, p.Clone())
 	}
 	return n
 }
 
-func (t *table) len() int { return t.keys.used }
+func (t *table) len() int { return t.keys.Len() }
 
 // slotOf returns the slot of a key.
 func (t *table) slotOf(key string) (slot, bool) {
-	return t.keys.find(hashOf(key), func(s slot) bool { return t.at(s).key == key })
+	return t.keys.Find(slots.Hash(key), func(s slot) bool { return t.at(s).key == key })
 }
 
 // get returns the record of a key, or nil.
@@ -62,7 +64,7 @@ func (t *table) get(key string) *Record {
 
 // getBytes is get for a key that is not a string yet; it does not allocate.
 func (t *table) getBytes(key []byte) *Record {
-	s, ok := t.keys.find(hashOfBytes(key), func(s slot) bool { return t.at(s).key == string(key) })
+	s, ok := t.keys.Find(slots.HashBytes(key), func(s slot) bool { return t.at(s).key == string(key) })
 	if !ok {
 		return nil
 	}
@@ -75,24 +77,45 @@ func (t *table) at(s slot) *Record { return t.records.At(s) }
 func (t *table) put(r *Record, values [][]string) {
 	s, ok := t.slotOf(r.key)
 	if ok {
-		t.weigh(t.at(s), -1)
+		t.leave(t.at(s))
 		t.records.Set(s, r)
 	} else {
 		s = t.records.Add(r)
-		t.keys.add(hashOf(r.key), s)
-		t.spaces.set(s, []string{r.Namespace()})
+		t.keys.Add(slots.Hash(r.key), s)
+		t.spaces.Set(s, []string{r.Namespace()})
 	}
 	for i, p := range t.indexes {
-		p.set(s, values[i])
+		p.Set(s, values[i])
 	}
-	t.weigh(r, 1)
+	t.enter(r)
+}
+
+// sparse tells whether most places are free, so that rebuilt is worth its while.
+func (t *table) sparse() bool { return t.records.Slots() > 4*t.len()+4*pages.Size }
+
+// rebuilt returns a table with the same records and indexes, and no more room than
+// they need.
+func (t *table) rebuilt() *table {
+	n := newTable(len(t.indexes))
+	n.bytes, n.packed, n.youngs = t.bytes, t.packed, t.youngs
+	n.keys = n.keys.Fit(t.len())
+	for r := range t.snapshot().All() {
+		old, _ := t.slotOf(r.key)
+		s := n.records.Add(r)
+		n.keys.Add(slots.Hash(r.key), s)
+		n.spaces.Set(s, t.spaces.ValuesOf(old))
+		for i, p := range n.indexes {
+			p.Set(s, t.indexes[i].ValuesOf(old))
+		}
+	}
+	return n
 }
 
 // swap stores another record of the state that is stored.
 func (t *table) swap(r *Record) {
 	s, _ := t.slotOf(r.key)
-	t.weigh(t.at(s), -1)
-	t.weigh(r, 1)
+	t.leave(t.at(s))
+	t.enter(r)
 	t.records.Set(s, r)
 }
 
@@ -103,22 +126,27 @@ func (t *table) remove(key string) *Record {
 		return nil
 	}
 	old := t.at(s)
-	t.keys.remove(hashOf(key), s)
-	t.weigh(old, -1)
-	t.spaces.set(s, nil)
+	t.keys.Remove(slots.Hash(key), s)
+	t.leave(old)
+	t.spaces.Set(s, nil)
 	for _, p := range t.indexes {
-		p.set(s, nil)
+		p.Set(s, nil)
 	}
 	t.records.Remove(s)
 	return old
 }
 
-func (t *table) weigh(r *Record, sign int64) {
-	t.bytes += sign * int64(r.rawLen)
-	t.packed += sign * int64(r.size)
-	if r.slab != nil {
-		r.slab.live += sign * int64(r.size)
-	}
+// enter and leave count what a record in the table weighs.
+func (t *table) enter(r *Record) {
+	t.bytes += int64(r.Size())
+	t.packed += int64(r.Packed())
+	r.bytes.Enter(t.youngs)
+}
+
+func (t *table) leave(r *Record) {
+	t.bytes -= int64(r.Size())
+	t.packed -= int64(r.Packed())
+	r.bytes.Leave(t.youngs)
 }
 
 // snapshot is a table's records at one moment. It may be taken by readers, as long

@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
+	"github.com/kinform/kinform/internal/packed"
 	"github.com/kinform/kinform/internal/pages"
 )
 
-func testRecord(p *packer, key, value string) *Record {
-	r := &Record{key: key, nsLen: uint16(len("ns")), rawLen: uint32(len(value))}
-	p.hold(r, plain, nil, []byte(value))
+func testRecord(p *packed.Packer, key, value string) *Record {
+	r := &Record{key: key, nsLen: uint16(len("ns"))}
+	p.Pack(&r.bytes, packed.Likeness{}, []byte(value))
 	return r
 }
 
@@ -27,7 +27,7 @@ func TestTableAgainstMap(t *testing.T) {
 		want map[string]string
 	}
 	var moments []moment
-	var p packer
+	var p packed.Packer
 	for i := range 20_000 {
 		key := fmt.Sprintf("ns/%d", rnd.IntN(2000))
 		switch n := rnd.IntN(100); {
@@ -61,7 +61,7 @@ func TestTableAgainstMap(t *testing.T) {
 func checkIndexes(t *testing.T, tab *table, want map[string]string) {
 	t.Helper()
 	found := 0
-	for value := range tab.indexes[0].numbers {
+	for _, value := range tab.indexes[0].Values() {
 		for r := range tab.find(tab.indexes[0], value) {
 			if value[0] == 'w' {
 				continue // a second value, which some have
@@ -84,34 +84,6 @@ func checkIndexes(t *testing.T, tab *table, want map[string]string) {
 	}
 	if tab.bytes != bytes {
 		t.Fatalf("table weighs %d, want %d", tab.bytes, bytes)
-	}
-}
-
-func TestSlotSetAgainstMap(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(3, 4))
-	var set slotSet
-	want := map[slot]bool{}
-	for range 200_000 {
-		x := slot(rnd.IntN(10_000))
-		if rnd.IntN(5) < 3 {
-			set.add(x)
-			want[x] = true
-		} else {
-			set.remove(x)
-			delete(want, x)
-		}
-	}
-	got := slices.Collect(set.all())
-	if !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
-		t.Fatalf("set has %d slots, want %d, or another order", len(got), len(want))
-	}
-	if set.n != len(want) {
-		t.Fatalf("set counts %d, want %d", set.n, len(want))
-	}
-	for _, c := range set.chunks {
-		if len(c) == 0 || len(c) > chunkSize {
-			t.Fatalf("a chunk has %d slots", len(c))
-		}
 	}
 }
 

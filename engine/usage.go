@@ -2,8 +2,8 @@ package engine
 
 import "sync/atomic"
 
-// usage is what residency knows of a record, in one word: some marks, and when
-// the record was last gone over or told of.
+// usage is what residency knows of a record, in one word: some marks, and when the
+// record was last gone over or delivered.
 type usage struct{ word atomic.Uint32 }
 
 const (
@@ -13,13 +13,16 @@ const (
 	used
 	// superseded: the state has left the store.
 	superseded
-	// hot: the state before was told to a handler shortly before it was replaced.
+	// hot: the state before was delivered to a handler shortly before it was replaced.
 	hot
 	// ringed: it is on a ring.
 	ringed
 
 	stampShift = 5
 )
+
+// marks returns all marks.
+func (u *usage) marks() uint32 { return u.word.Load() & (1<<stampShift - 1) }
 
 func (u *usage) has(mark uint32) bool { return u.word.Load()&mark != 0 }
 
@@ -34,7 +37,7 @@ func (u *usage) set(mark uint32) bool {
 // clear clears a mark and tells whether it was set before.
 func (u *usage) clear(mark uint32) bool { return u.word.And(^mark)&mark != 0 }
 
-// stamp notes when the record was gone over or told of, and returns when that was
+// stamp notes when the record was gone over or delivered, and returns when that was
 // before.
 func (u *usage) stamp(now uint32) uint32 {
 	for {

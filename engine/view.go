@@ -13,14 +13,25 @@ import (
 type View struct {
 	// Name is for messages: the Go type, mostly.
 	Name string
-	// Decode makes the object of a record. It must not keep or change the
-	// record's bytes.
-	Decode func(*Record) (any, error)
+	// Decode makes the object of a record. It must not keep or change the record's
+	// bytes. It may take over parts of the neighbour's object, and nothing else of
+	// what others can reach.
+	Decode func(*Record, Neighbour) (any, error)
+	// Type is that of the objects, if Decode can use neighbours. Default: it cannot.
+	Type reflect.Type
 	// Alters: Decode does more than read (a program's transform), so that parts of
-	// its objects are not what the same bytes make elsewhere.
+	// its objects are not what the same bytes make elsewhere. It takes over nothing
+	// from other objects, and nothing is taken over from its own.
 	Alters bool
 
 	listed atomic.Pointer[listing]
+}
+
+// Neighbour is another state of the object that is decoded, and what a view of the
+// same type made of it. The zero value is none.
+type Neighbour struct {
+	Record *Record
+	Object any
 }
 
 // DecodeError says that a record's bytes do not make an object of a view.
@@ -35,18 +46,21 @@ func (e *DecodeError) Error() string {
 
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// decoding is the object that one view made of a record. A record has few
-// (mostly one), so they are a list.
+// decoding is the object that one view made of a record. A record has few (mostly
+// one), so they are a list.
 type decoding struct {
 	view *View
 	obj  any
 	err  error
 	next *decoding
-
-	// beside is set instead of view, obj and err while the record is being decoded:
-	// another state of its object that is decoded.
-	beside *Record
+	// taken is how many states, one after the other, have taken over parts from the
+	// one before, up to this.
+	taken uint8
 }
+
+// mostTaken bounds how many states in a row take over parts. A part that a reader has
+// changed by mistake goes on from state to state; so it is gone after that many.
+const mostTaken = 15
 
 // born makes r the record of an object.
 func (r *Record) born(obj any) { r.decodings.Store(&decoding{obj: obj}) }
@@ -62,30 +76,7 @@ func (d *decoding) find(v *View) *decoding {
 }
 
 // decoded returns the first decoding; nil if there is none.
-func (r *Record) decoded() *decoding { return r.decodings.Load().real() }
-
-func (d *decoding) real() *decoding {
-	if d != nil && d.beside != nil {
-		return d.next
-	}
-	return d
-}
-
-// Beside returns another state of r's object, and the object of a type that was
-// made of it, if that is at hand. It is for View.Decode, which can take over what is
-// the same in both.
-func (r *Record) Beside(t reflect.Type) (*Record, any) {
-	d := r.decodings.Load()
-	if d == nil || d.beside == nil {
-		return nil, nil
-	}
-	for o := d.beside.decoded(); o != nil; o = o.next {
-		if o.err == nil && !o.view.Alters && reflect.TypeOf(o.obj) == t {
-			return d.beside, o.obj
-		}
-	}
-	return nil, nil
-}
+func (r *Record) decoded() *decoding { return r.decodings.Load() }
 
 // decodeLocks see to it that a record is decoded once, however many subscribers
 // ask for it at the same time.
@@ -105,13 +96,21 @@ func (l *decodeLocks) of(r *Record) *decodeLock {
 // Decode returns a record's object in a view. It is shared: callers must not
 // change it. The error is a *DecodeError.
 func (c *Collection) Decode(r *Record, v *View, use Use) (any, error) {
-	if r.slab == nil {
-		return v.Decode(r) // there is nothing to decode, and nothing to let go
+	if r.bytes.None() {
+		return v.Decode(r, Neighbour{}) // there is nothing to decode, and nothing to evict
 	}
 	if d := r.decoded().find(v); d != nil {
 		c.resident.touch(r, v, use)
 		return d.obj, d.err
 	}
+	if v.Alters {
+		return c.decodeAltered(r, v, use)
+	}
+	return c.decodeOnce(r, v, use)
+}
+
+// decodeOnce is Decode for a record that nobody had decoded a moment ago.
+func (c *Collection) decodeOnce(r *Record, v *View, use Use) (any, error) {
 	mu := c.decoding.of(r)
 	if !mu.TryLock() {
 		if use == Read && mu.busyWith.Load() != r {
@@ -121,22 +120,19 @@ func (c *Collection) Decode(r *Record, v *View, use Use) (any, error) {
 	}
 	defer mu.Unlock()
 	mu.busyWith.Store(r)
-	first := r.decoded()
-	if d := first.find(v); d != nil {
+	defer mu.busyWith.Store(nil) // or it would keep the record alive
+	if d := r.decoded().find(v); d != nil {
 		return d.obj, d.err
-	}
-	if !v.Alters { // what will be altered must be nobody else's
-		if other := c.resident.beside(r); other != nil {
-			r.decodings.CompareAndSwap(first, &decoding{beside: other, next: first})
-		}
 	}
 	return c.decode(r, v, use)
 }
 
-// decode is Decode for a record that nobody is known to have decoded.
+// decode decodes a record and publishes the result.
 func (c *Collection) decode(r *Record, v *View, use Use) (any, error) {
 	d := &decoding{view: v}
-	obj, err := decodeContained(r, v)
+	near, taken := c.neighbour(r, v)
+	d.taken = taken
+	obj, err := decodeContained(r, v, near)
 	if err != nil {
 		d.err = &DecodeError{Key: r.key, View: v.Name, Err: err}
 	} else {
@@ -152,28 +148,45 @@ func (c *Collection) decode(r *Record, v *View, use Use) (any, error) {
 	return d.obj, d.err
 }
 
+// neighbour returns another state of r's object of which a view may take over parts,
+// and how many states in a row have done so then.
+func (c *Collection) neighbour(r *Record, v *View) (near Neighbour, taken uint8) {
+	if v.Alters || v.Type == nil {
+		return Neighbour{}, 0
+	}
+	other := c.resident.beside(r)
+	if other == nil {
+		return Neighbour{}, 0
+	}
+	for d := other.decoded(); d != nil; d = d.next {
+		if d.err == nil && !d.view.Alters && d.view.Type == v.Type && d.taken < mostTaken {
+			return Neighbour{other, d.obj}, d.taken + 1
+		}
+	}
+	return Neighbour{}, 0
+}
+
 // publish adds a decoding, unless there is one of the same view; that one is
 // returned then.
 func (r *Record) publish(d *decoding) *decoding {
 	for {
-		now := r.decodings.Load()
-		first := now.real()
+		first := r.decodings.Load()
 		if known := first.find(d.view); known != nil {
 			return known
 		}
 		d.next = first
-		if r.decodings.CompareAndSwap(now, d) {
+		if r.decodings.CompareAndSwap(first, d) {
 			return d
 		}
 	}
 }
 
 // decodeContained turns a panic of a decoder or a transform into an error.
-func decodeContained(r *Record, v *View) (obj any, err error) {
+func decodeContained(r *Record, v *View, near Neighbour) (obj any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return v.Decode(r)
+	return v.Decode(r, near)
 }

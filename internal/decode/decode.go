@@ -40,29 +40,30 @@ func SpeaksProtobuf(t reflect.Type) bool {
 	return embedded != 1
 }
 
-// Typed makes an object of a struct type, as a pointer. If another state of the
-// object is at hand, decoded, the two share what is the same in both.
-func Typed(r *engine.Record, t reflect.Type) (any, error) {
+// Typed makes an object of a struct type, as a pointer. If there is a neighbour, the
+// two objects share what is the same in both.
+func Typed(r *engine.Record, near engine.Neighbour, t reflect.Type) (any, error) {
 	v := reflect.New(t)
 	obj := v.Interface()
 	read := func(raw []byte) error { return into(obj, r.Format(), raw) }
-	if other, near := r.Beside(v.Type()); near != nil && r.Format() == wire.Protobuf {
-		read = func(raw []byte) error { return intoNear(obj, raw, other, near) }
+	with := withBytes
+	switch m, ok := obj.(message); {
+	case r.Format() == wire.JSON:
+		// A type's own UnmarshalJSON may keep what it is given.
+		with = withOwnBytes
+	case ok && near.Object != nil && reflect.TypeOf(near.Object) == v.Type():
+		read = func(raw []byte) error { return intoNear(m, raw, near) }
 	}
-	if err := withBytes(r, read); err != nil {
+	if err := with(r, read); err != nil {
 		return nil, err
 	}
 	return obj, nil
 }
 
-// intoNear reads protobuf into an object, with another state of it at hand.
-func intoNear(obj any, raw []byte, other *engine.Record, near any) error {
-	m, ok := obj.(message)
-	if !ok {
-		return into(obj, wire.Protobuf, raw)
-	}
-	return withBytes(other, func(old []byte) error {
-		return unmarshal.ProtobufNear(raw, m, unmarshal.Near{Object: near.(message), Raw: old})
+// intoNear reads protobuf into an object, with another state of it decoded.
+func intoNear(obj message, raw []byte, near engine.Neighbour) error {
+	return withBytes(near.Record, func(old []byte) error {
+		return unmarshal.ProtobufNear(raw, obj, unmarshal.Near{Object: near.Object.(message), Raw: old})
 	})
 }
 
@@ -105,8 +106,11 @@ func into(obj any, f wire.Format, raw []byte) error {
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
+// largestBuffer is the size up to which buffers are used again.
+const largestBuffer = 1 << 20
+
 // withBytes has a record's bytes read, from where they are or from memory that is
-// used again. Decoders copy what they keep.
+// used again. Whoever reads must copy what it keeps.
 func withBytes(r *engine.Record, read func([]byte) error) error {
 	if plain := r.Plain(); plain != nil {
 		defer runtime.KeepAlive(r)
@@ -114,8 +118,15 @@ func withBytes(r *engine.Record, read func([]byte) error) error {
 	}
 	buf := buffers.Get().(*[]byte)
 	*buf = r.AppendBytes((*buf)[:0])
-	if cap(*buf) <= 1<<20 { // a rare large object does not stay
-		defer buffers.Put(buf)
-	}
+	defer func() {
+		if cap(*buf) <= largestBuffer {
+			buffers.Put(buf)
+		}
+	}()
 	return read(*buf)
+}
+
+// withOwnBytes has a copy of a record's bytes read, which is used for nothing else.
+func withOwnBytes(r *engine.Record, read func([]byte) error) error {
+	return read(r.AppendBytes(nil))
 }

@@ -15,7 +15,7 @@ import (
 // Bytes returns a ListWatch that asks a REST client for bytes, of which decode
 // makes objects. It can share its watch where its tweak does nothing but select,
 // and selects the same each time.
-func Bytes(objects clientgo.ListerWatcher, client rest.Interface, q kube.Query, needs Needs, decode func(*engine.Record, engine.Kinds) (any, error)) *ListWatch {
+func Bytes(objects clientgo.ListerWatcher, client rest.Interface, q kube.Query, needs Needs, decode Decoder) *ListWatch {
 	lw := &ListWatch{ListerWatcher: objects, Needs: needs, Decode: decode}
 	if selecting, ok := withoutTweak(q); ok {
 		if lw.Share = ShareOf(client, selecting); lw.Share != (Share{}) {

@@ -18,12 +18,15 @@ func SpeaksProtobuf(obj runtime.Object) bool {
 	return decode.SpeaksProtobuf(reflect.TypeOf(obj).Elem())
 }
 
+// Decoder makes objects of records. Kinds is what the server called them in its list.
+type Decoder func(r *engine.Record, near engine.Neighbour, kinds engine.Kinds) (any, error)
+
 // DecodeTyped makes objects of the example's type, as client-go's typed clients
 // do: they do not say what kind they are.
-func DecodeTyped(example runtime.Object) func(*engine.Record, engine.Kinds) (any, error) {
+func DecodeTyped(example runtime.Object) Decoder {
 	t := reflect.TypeOf(example).Elem()
-	return func(r *engine.Record, _ engine.Kinds) (any, error) {
-		obj, err := decode.Typed(r, t)
+	return func(r *engine.Record, near engine.Neighbour, _ engine.Kinds) (any, error) {
+		obj, err := decode.Typed(r, near, t)
 		if err != nil {
 			return nil, err
 		}
@@ -34,7 +37,7 @@ func DecodeTyped(example runtime.Object) func(*engine.Record, engine.Kinds) (any
 
 // DecodeMetadata makes metadata of objects, whole or cut down, as client-go's
 // metadata client does: it does not say what kind they are.
-func DecodeMetadata(r *engine.Record, _ engine.Kinds) (any, error) {
+func DecodeMetadata(r *engine.Record, _ engine.Neighbour, _ engine.Kinds) (any, error) {
 	obj, err := decode.Metadata(r)
 	if err != nil {
 		return nil, err
@@ -44,7 +47,7 @@ func DecodeMetadata(r *engine.Record, _ engine.Kinds) (any, error) {
 
 // DecodeUnstructured makes unstructured objects of JSON, as client-go's dynamic
 // client does: where an object does not say what kind it is, its list did.
-func DecodeUnstructured(r *engine.Record, kinds engine.Kinds) (any, error) {
+func DecodeUnstructured(r *engine.Record, _ engine.Neighbour, kinds engine.Kinds) (any, error) {
 	if r.Format() != wire.JSON {
 		return nil, fmt.Errorf("unstructured objects are read from JSON, and the server sent format %v", r.Format())
 	}

@@ -22,7 +22,7 @@ type ListWatch struct {
 	// Decode makes an object of a record of such a source, as the client behind
 	// ListerWatcher would have; the kinds are what the server called them. Needs
 	// says what it can make them of.
-	Decode func(*engine.Record, engine.Kinds) (any, error)
+	Decode Decoder
 	Needs  Needs
 	// Query is what the server is asked for, but for what Needs decide.
 	Query kube.Query

@@ -4,7 +4,7 @@ import "sync"
 
 // decoder decodes one object at a time, with what it remembers of those before.
 type decoder struct {
-	words *words
+	words *words // nil: nothing is remembered
 	// values and entries are scratch memory: the parts of the arrays and maps that
 	// are being read.
 	values  []any
@@ -13,22 +13,58 @@ type decoder struct {
 	numbers []uint64 // what is left of the present object's memory for numbers
 }
 
-// decoders are kept for the words that they know: one for each of a few
-// goroutines. If there are more, they get one without a memory.
-var decoders [8]struct {
+const (
+	// mostDecoders is how many goroutines have a decoder that remembers words. If more
+	// decode at the same time, the others remember nothing.
+	mostDecoders = 64
+	// wellRead is how many of these remember many words; the rest are only used by
+	// machines with many cores, and remember fewer.
+	wellRead = 8
+)
+
+// decoders are kept for the words that they know. The first that is free is taken, so
+// that few goroutines use few of them.
+var decoders [mostDecoders]struct {
 	sync.Mutex
 	decoder
 }
 
-func borrow() (d *decoder, giveBack func()) {
+// with has a decoder decode one object.
+func with(decode func(*decoder) error) error {
 	for i := range decoders {
-		if d := &decoders[i]; d.TryLock() {
-			if d.words == nil {
-				d.words = &words{}
-			}
-			d.words.begin()
-			return &d.decoder, d.Unlock
+		d := &decoders[i]
+		if !d.TryLock() {
+			continue
 		}
+		defer d.Unlock() // also if decode panics
+		if d.words == nil {
+			d.words = newWords(i < wellRead)
+		}
+		d.words.begin()
+		defer d.forget()
+		return decode(&d.decoder)
 	}
-	return &decoder{words: &words{}}, func() {}
+	return decode(&decoder{})
 }
+
+// forget drops what belongs to the object that was decoded.
+func (d *decoder) forget() {
+	d.numbers = nil
+	clear(d.values) // an error may have left something there
+	clear(d.entries)
+	if cap(d.scratch) > largestScratch {
+		d.scratch = nil
+	}
+	if cap(d.values) > mostScratch {
+		d.values = nil
+	}
+	if cap(d.entries) > mostScratch {
+		d.entries = nil
+	}
+}
+
+// Scratch memory beyond this is not kept for the next object.
+const (
+	largestScratch = 64 << 10 // bytes
+	mostScratch    = 4 << 10  // values, of 16 to 40 bytes
+)

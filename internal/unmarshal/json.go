@@ -12,10 +12,11 @@ import (
 
 // JSON decodes an object of no type, as sigs.k8s.io/json does: whole numbers are
 // int64, others float64. Nothing of raw is kept.
-func JSON(raw []byte) (map[string]any, error) {
-	d, giveBack := borrow()
-	obj, err := d.document(raw)
-	giveBack()
+func JSON(raw []byte) (obj map[string]any, err error) {
+	err = with(func(d *decoder) (err error) {
+		obj, err = d.document(raw)
+		return err
+	})
 	if err != nil {
 		obj = nil
 		err = kjson.UnmarshalCaseSensitivePreserveInts(raw, &obj)

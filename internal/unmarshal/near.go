@@ -28,10 +28,9 @@ func ProtobufNear(raw []byte, obj Message, near Near) error {
 	if p == nil {
 		return obj.Unmarshal(raw)
 	}
-	d, giveBack := borrow()
-	err := d.near(raw, v.UnsafePointer(), part{near.Raw, old.UnsafePointer()}, p, 0)
-	d.numbers = nil
-	giveBack()
+	err := with(func(d *decoder) error {
+		return d.near(raw, v.UnsafePointer(), part{near.Raw, old.UnsafePointer()}, p, 0)
+	})
 	if err != nil {
 		v.Elem().SetZero()
 		return Protobuf(raw, obj)

@@ -22,10 +22,7 @@ func Protobuf(raw []byte, obj Message) error {
 	if p == nil {
 		return obj.Unmarshal(raw)
 	}
-	d, giveBack := borrow()
-	err := d.message(raw, v.UnsafePointer(), p, 0)
-	d.numbers = nil
-	giveBack()
+	err := with(func(d *decoder) error { return d.message(raw, v.UnsafePointer(), p, 0) })
 	if err == errOdd {
 		v.Elem().SetZero()
 		return obj.Unmarshal(raw)

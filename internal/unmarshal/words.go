@@ -14,6 +14,7 @@ const (
 	// sharedWords is how many are remembered. They are placed by their hash; one
 	// takes the place of another without asking.
 	sharedWords      = 1 << 13
+	fewWords         = 1 << 10
 	sharedQuantities = 1 << 8
 	// mostExpected is how many strings of an object are expected in the next one.
 	mostExpected = 1 << 10
@@ -24,13 +25,21 @@ var seed = maphash.MakeSeed()
 // words remembers strings that were made, so that the next one that is the same
 // need not be made.
 type words struct {
-	known      [sharedWords]word
+	known      []word
 	quantities [sharedQuantities]quantity
 
 	// last are the words of the object before, in their order. Objects that follow
 	// each other are alike, so most words are found where they are expected.
 	last []word
 	next int
+}
+
+// newWords returns a memory for many words, or for few.
+func newWords(many bool) *words {
+	if many {
+		return &words{known: make([]word, sharedWords)}
+	}
+	return &words{known: make([]word, fewWords)}
 }
 
 type word struct {
@@ -51,7 +60,7 @@ func (w *words) text(b []byte) string {
 	if len(b) == 0 {
 		return ""
 	}
-	if len(b) > longestShared {
+	if w == nil || len(b) > longestShared {
 		return string(b)
 	}
 	return w.find(b).text
@@ -59,7 +68,7 @@ func (w *words) text(b []byte) string {
 
 // boxed returns the string that b holds, as an interface value.
 func (w *words) boxed(b []byte) any {
-	if len(b) > longestShared || len(b) == 0 {
+	if w == nil || len(b) > longestShared || len(b) == 0 {
 		return string(b)
 	}
 	found := w.find(b)
@@ -81,7 +90,7 @@ func (w *words) find(b []byte) *word {
 	} else {
 		i = mostExpected - 1
 	}
-	place := &w.known[maphash.Bytes(seed, b)%sharedWords]
+	place := &w.known[maphash.Bytes(seed, b)%uint64(len(w.known))]
 	if place.text != string(b) {
 		*place = word{text: string(b)}
 	}
@@ -92,6 +101,9 @@ func (w *words) find(b []byte) *word {
 // quantity decodes a quantity. Those that are plain numbers are remembered; larger
 // or finer ones hold a pointer, which two objects should not share.
 func (w *words) quantity(b []byte, into *resource.Quantity) error {
+	if w == nil {
+		return into.Unmarshal(b)
+	}
 	place := &w.quantities[maphash.Bytes(seed, b)%sharedQuantities]
 	if place.encoded == string(b) && len(b) > 0 {
 		*into = place.value

@@ -110,10 +110,10 @@ func (k Kind) listWatch(client kubernetes.Interface, namespace string, tweak int
 
 // decode makes objects that do not depend on how they came: kinds of objects
 // inside of objects, which only JSON has, are left out.
-func (k Kind) decode() func(*engine.Record, engine.Kinds) (any, error) {
+func (k Kind) decode() dropin.Decoder {
 	decode := dropin.DecodeTyped(k.Example)
-	return func(r *engine.Record, kinds engine.Kinds) (any, error) {
-		obj, err := decode(r, kinds)
+	return func(r *engine.Record, near engine.Neighbour, kinds engine.Kinds) (any, error) {
+		obj, err := decode(r, near, kinds)
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +127,9 @@ func (k Kind) decode() func(*engine.Record, engine.Kinds) (any, error) {
 			claims = set.Spec.VolumeClaimTemplates
 		}
 		for i := range claims {
-			claims[i].TypeMeta = metav1.TypeMeta{}
+			if claims[i].TypeMeta != (metav1.TypeMeta{}) { // else it may be another state's, too
+				claims[i].TypeMeta = metav1.TypeMeta{}
+			}
 		}
 		return obj, nil
 	}

@@ -1,14 +1,14 @@
-package engine
+package slots
 
 import (
 	"maps"
 	"slices"
 )
 
-// postings is an index: the slots found under each value, and the values of each
+// Index is an index: the slots found under each value, and the values of each
 // slot, so that a change needs nothing of the state before but its slot. Values
 // are numbered; a slot has the number of its one value, or that of a list.
-type postings struct {
+type Index struct {
 	numbers map[string]uint32
 	values  []value
 	free    []uint32   // numbers of values that no slot has any more
@@ -19,26 +19,27 @@ type postings struct {
 
 type value struct {
 	text string
-	set  slotSet
+	set  Set
 }
 
 const manyBit = 1 << 31
 
-func newPostings() *postings {
-	return &postings{numbers: map[string]uint32{}, values: make([]value, 1)} // number 0 is none
+// NewIndex returns an empty index.
+func NewIndex() *Index {
+	return &Index{numbers: map[string]uint32{}, values: make([]value, 1)} // number 0 is none
 }
 
-// find returns the slots of a value, or nil.
-func (p *postings) find(text string) *slotSet {
+// Find returns the slots of a value, or nil.
+func (p *Index) Find(text string) *Set {
 	if n, ok := p.numbers[text]; ok {
 		return &p.values[n].set
 	}
 	return nil
 }
 
-// set gives a slot its values, which are sorted and unique, instead of those that
+// Set gives a slot its values, which are sorted and unique, instead of those that
 // it had.
-func (p *postings) set(s slot, values []string) {
+func (p *Index) Set(s Slot, values []string) {
 	if int(s) >= len(p.of) {
 		if len(values) == 0 {
 			return
@@ -67,7 +68,7 @@ func (p *postings) set(s slot, values []string) {
 }
 
 // numbersOf appends the numbers of a slot's values.
-func (p *postings) numbersOf(dst []uint32, s slot) []uint32 {
+func (p *Index) numbersOf(dst []uint32, s Slot) []uint32 {
 	switch n := p.of[s]; {
 	case n == 0:
 		return dst
@@ -78,12 +79,28 @@ func (p *postings) numbersOf(dst []uint32, s slot) []uint32 {
 	}
 }
 
-func (p *postings) same(numbers []uint32, values []string) bool {
+// ValuesOf returns the values of a slot.
+func (p *Index) ValuesOf(s Slot) []string {
+	if int(s) >= len(p.of) {
+		return nil
+	}
+	numbers := p.numbersOf(nil, s)
+	values := make([]string, len(numbers))
+	for i, n := range numbers {
+		values[i] = p.values[n].text
+	}
+	return values
+}
+
+func (p *Index) same(numbers []uint32, values []string) bool {
 	return slices.EqualFunc(numbers, values, func(n uint32, text string) bool { return p.values[n].text == text })
 }
 
+// Values returns all values, in no order.
+func (p *Index) Values() []string { return slices.Collect(maps.Keys(p.numbers)) }
+
 // number returns the number of a value, a new one if it is new.
-func (p *postings) number(text string) uint32 {
+func (p *Index) number(text string) uint32 {
 	if n, ok := p.numbers[text]; ok {
 		return n
 	}
@@ -100,7 +117,7 @@ func (p *postings) number(text string) uint32 {
 }
 
 // forget gives up the number of a value that no slot has any more.
-func (p *postings) forget(n uint32) {
+func (p *Index) forget(n uint32) {
 	if p.values[n].set.n > 0 {
 		return
 	}
@@ -110,7 +127,7 @@ func (p *postings) forget(n uint32) {
 }
 
 // keep notes the numbers of a slot's values, which has none noted.
-func (p *postings) keep(s slot, numbers []uint32) {
+func (p *Index) keep(s Slot, numbers []uint32) {
 	switch len(numbers) {
 	case 0:
 	case 1:
@@ -129,7 +146,7 @@ func (p *postings) keep(s slot, numbers []uint32) {
 }
 
 // release forgets what is noted of a slot.
-func (p *postings) release(s slot) {
+func (p *Index) release(s Slot) {
 	if n := p.of[s]; n&manyBit != 0 {
 		p.many[n&^manyBit] = nil
 		p.spare = append(p.spare, n&^manyBit)
@@ -137,8 +154,9 @@ func (p *postings) release(s slot) {
 	p.of[s] = 0
 }
 
-func (p *postings) clone() *postings {
-	c := &postings{
+// Clone returns a copy.
+func (p *Index) Clone() *Index {
+	c := &Index{
 		numbers: maps.Clone(p.numbers),
 		values:  slices.Clone(p.values),
 		free:    slices.Clone(p.free),
@@ -147,7 +165,7 @@ func (p *postings) clone() *postings {
 		spare:   slices.Clone(p.spare),
 	}
 	for i := range c.values {
-		c.values[i].set = c.values[i].set.clone()
+		c.values[i].set = c.values[i].set.Clone()
 	}
 	return c
 }

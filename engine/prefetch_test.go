@@ -41,7 +41,7 @@ func newAheadRun(t *testing.T, alters bool) *aheadRun {
 	}
 	final := list.Records[stretch-1]
 	lock := make(chan struct{}, 1)
-	a.view = &View{Name: "counted", Alters: alters, Decode: func(r *Record) (any, error) {
+	a.view = &View{Name: "counted", Alters: alters, Decode: func(r *Record, _ Neighbour) (any, error) {
 		lock <- struct{}{}
 		defer func() { <-lock }()
 		a.decoded[r.Key()]++

@@ -1,14 +1,13 @@
-package engine
+package packed
 
 import "github.com/klauspost/compress/s2"
 
 // base is what objects are packed against that have nothing better: pieces of the
-// first objects, one after the other. It is learned anew when it serves much worse
-// than it did at first: the objects have changed their looks. Records that were
-// packed against the old one keep it, so each is tried for twice as long as the one
-// before.
+// first objects, one after the other. It is learned again when it serves much worse
+// than it did at first, as the objects have changed. Bytes that were packed against
+// the old one keep it alive, so each is tried for twice as long as the one before.
 type base struct {
-	record  *Record // nil while it is learned
+	bytes   *Bytes // nil while it is learned
 	learned []byte
 
 	trial   int   // how many objects tell how well it serves; 0: shortestTrial
@@ -32,17 +31,14 @@ const (
 	longestTrial  = 1 << 20
 )
 
-// learn adds to the base, until it is as large as a dictionary may be. It has a slab
-// of its own: it lives longer than what else would be in it.
+// learn adds to the base, until it is as large as a dictionary may be.
 func (b *base) learn(raw []byte) {
 	b.learned = append(b.learned, raw[:min(len(raw), baseShare)]...)
-	size := len(b.learned)
-	if size+baseShare < baseSize {
+	if len(b.learned)+baseShare < baseSize {
 		return
 	}
-	own := newSlab(size)
-	own.used = copy(own.mem, b.learned)
-	b.record = &Record{packing: plain, slab: own, size: uint32(size), rawLen: uint32(size)}
+	b.bytes = new(Bytes)
+	b.bytes.Hold(b.learned)
 	b.learned = nil
 }
 

@@ -19,19 +19,22 @@ const (
 	// lead is how many objects at the beginning of a stretch are left to the
 	// handler: they show whether it reads them at all.
 	lead = 4
+	// prefetchWeight is what they may weigh, so that they are still cached when the
+	// handler gets there.
+	prefetchWeight = smallestRing / 2
 	// mostHelpers bounds how many goroutines decode for one subscriber.
 	mostHelpers = 3
 )
 
-// ahead decodes ahead of one subscriber. Only its goroutine calls it.
-type ahead struct {
+// prefetcher decodes ahead of one subscriber. Only its goroutine calls it.
+type prefetcher struct {
 	view    *View         // nil: nothing is decoded ahead
 	at      *atomic.Int64 // where the handler is in the present stretch; nil if nobody helps
 	helpers sync.WaitGroup
 }
 
 // reach says that the handler has come to a delta of a batch.
-func (a *ahead) reach(c *Collection, batch []Delta, i int) {
+func (a *prefetcher) reach(c *Collection, batch []Delta, i int) {
 	if a.at != nil {
 		a.at.Store(int64(i))
 	}
@@ -42,11 +45,20 @@ func (a *ahead) reach(c *Collection, batch []Delta, i int) {
 	if !a.reads(batch[i-lead:i]) || a.view.Alters || c.resident.several.Load() {
 		return
 	}
-	a.help(c, batch[:min(i+stretch-lead, len(batch))], i)
+	end, weight := i, int64(0)
+	for end < min(i+stretch-lead, len(batch)) && weight < prefetchWeight {
+		if r := batch[end].New; r != nil {
+			weight += r.decodedWeight()
+		}
+		end++
+	}
+	if end-i >= lead {
+		a.help(c, batch[:end], i)
+	}
 }
 
 // reads tells whether the handler has read the objects of some deltas.
-func (a *ahead) reads(deltas []Delta) bool {
+func (a *prefetcher) reads(deltas []Delta) bool {
 	for _, d := range deltas {
 		if d.New == nil || d.New.decoded().find(a.view) == nil {
 			return false
@@ -56,7 +68,7 @@ func (a *ahead) reads(deltas []Delta) bool {
 }
 
 // help decodes what is between the handler and the end of a stretch.
-func (a *ahead) help(c *Collection, batch []Delta, from int) {
+func (a *prefetcher) help(c *Collection, batch []Delta, from int) {
 	at, next := new(atomic.Int64), new(atomic.Int64)
 	at.Store(int64(from))
 	next.Store(int64(len(batch)))
@@ -73,7 +85,7 @@ func (a *ahead) help(c *Collection, batch []Delta, from int) {
 }
 
 // stop has all helpers end.
-func (a *ahead) stop() {
+func (a *prefetcher) stop() {
 	if a.at != nil {
 		a.at.Store(math.MaxInt64)
 		a.helpers.Wait()

@@ -1,18 +1,18 @@
-package engine
+package slots
 
 import (
 	"hash/maphash"
 	"slices"
 )
 
-// keyTable finds the slot of a key. The keys are those of the records, so that a
+// Keys finds the slot of a key. The keys are those of the records, so that a
 // cell has nothing but the slot and half of the key's hash: a million keys take 11
 // to 16 MB in one piece, in which the garbage collector has nothing to look for, and
 // that is copied as it is. A Go map takes three times that.
 //
 // Keys that want the same cell lie one after the other; there are always enough free
 // cells for the runs to be short.
-type keyTable struct {
+type Keys struct {
 	cells []cell
 	used  int
 }
@@ -20,30 +20,36 @@ type keyTable struct {
 // cell is free if it is zero, else the hash and the slot plus one.
 type cell uint64
 
-func cellOf(hash uint32, s slot) cell { return cell(hash)<<32 | cell(s+1) }
+func cellOf(hash uint32, s Slot) cell { return cell(hash)<<32 | cell(s+1) }
 
 func (c cell) hash() uint32 { return uint32(c >> 32) }
-func (c cell) slot() slot   { return slot(uint32(c)) - 1 }
+func (c cell) slot() Slot   { return Slot(uint32(c)) - 1 }
 
 var keySeed = maphash.MakeSeed()
 
-func hashOf(key string) uint32      { return uint32(maphash.String(keySeed, key)) }
-func hashOfBytes(key []byte) uint32 { return uint32(maphash.Bytes(keySeed, key)) }
+// Hash returns the hash of a key.
+func Hash(key string) uint32 { return uint32(maphash.String(keySeed, key)) }
+
+// HashBytes returns the hash of a key that is not a string yet.
+func HashBytes(key []byte) uint32 { return uint32(maphash.Bytes(keySeed, key)) }
+
+// Len is the number of keys.
+func (k *Keys) Len() int { return k.used }
 
 // home is the cell that a hash wants.
-func (k *keyTable) home(hash uint32) int {
+func (k *Keys) home(hash uint32) int {
 	return int(uint64(hash) * uint64(len(k.cells)) >> 32)
 }
 
-func (k *keyTable) after(i int) int {
+func (k *Keys) after(i int) int {
 	if i++; i < len(k.cells) {
 		return i
 	}
 	return 0
 }
 
-// find returns the slot of a key with a hash; is says which, if there are several.
-func (k *keyTable) find(hash uint32, is func(slot) bool) (slot, bool) {
+// Find returns the slot of a key with a hash; is says which, if there are several.
+func (k *Keys) Find(hash uint32, is func(Slot) bool) (Slot, bool) {
 	if len(k.cells) == 0 {
 		return 0, false
 	}
@@ -55,8 +61,8 @@ func (k *keyTable) find(hash uint32, is func(slot) bool) (slot, bool) {
 	return 0, false
 }
 
-// add notes the slot of a key that is not there.
-func (k *keyTable) add(hash uint32, s slot) {
+// Add notes the slot of a key that is not there.
+func (k *Keys) Add(hash uint32, s Slot) {
 	if k.used*4 >= len(k.cells)*3 {
 		k.resize(k.used * 2)
 	}
@@ -64,7 +70,7 @@ func (k *keyTable) add(hash uint32, s slot) {
 	k.place(cellOf(hash, s))
 }
 
-func (k *keyTable) place(c cell) {
+func (k *Keys) place(c cell) {
 	i := k.home(c.hash())
 	for k.cells[i] != 0 {
 		i = k.after(i)
@@ -72,8 +78,8 @@ func (k *keyTable) place(c cell) {
 	k.cells[i] = c
 }
 
-// remove forgets a slot that is there.
-func (k *keyTable) remove(hash uint32, s slot) {
+// Remove forgets a slot that is there.
+func (k *Keys) Remove(hash uint32, s Slot) {
 	gone := cellOf(hash, s)
 	hole := k.home(hash)
 	for k.cells[hole] != gone {
@@ -91,7 +97,7 @@ func (k *keyTable) remove(hash uint32, s slot) {
 }
 
 // distance is how many steps it is from one cell to another.
-func (k *keyTable) distance(from, to int) int {
+func (k *Keys) distance(from, to int) int {
 	if to >= from {
 		return to - from
 	}
@@ -99,7 +105,7 @@ func (k *keyTable) distance(from, to int) int {
 }
 
 // resize moves all to a table of some size, which must be large enough.
-func (k *keyTable) resize(size int) {
+func (k *Keys) resize(size int) {
 	old := k.cells
 	k.cells = make([]cell, max(16, size))
 	for _, c := range old {
@@ -109,14 +115,15 @@ func (k *keyTable) resize(size int) {
 	}
 }
 
-func (k *keyTable) clone() keyTable {
-	return keyTable{cells: slices.Clone(k.cells), used: k.used}
+// Clone returns a copy.
+func (k *Keys) Clone() Keys {
+	return Keys{cells: slices.Clone(k.cells), used: k.used}
 }
 
-// fit returns the table, or a copy of it, with room for more keys and not much more
+// Fit returns the table, or a copy of it, with room for more keys and not much more
 // than they need. That takes a while in a large one: it is done before the readers'
 // lock is taken.
-func (k *keyTable) fit(more int) keyTable {
+func (k *Keys) Fit(more int) Keys {
 	n := k.used + more
 	roomy := len(k.cells) > 64 && n*8 < len(k.cells)
 	if n*4 < len(k.cells)*3 && !roomy {

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package engine
+package packed
 
 func mapMemory(size int) []byte { return make([]byte, size) }
 

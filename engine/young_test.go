@@ -27,19 +27,16 @@ type decodedThing struct{ version string }
 func newFeed(t *testing.T) *feed {
 	c, _ := NewCollection(Options{}, "")
 	f := &feed{Collection: c, t: t, in: ingester{collection: c}}
-	f.view = &View{Name: "thing", Decode: f.decode}
-	t.Cleanup(func() {
-		f.in.fresh.count(-1)
-		c.resident.releaseAll()
-	})
+	f.view = &View{Name: "thing", Type: reflect.TypeFor[*decodedThing](), Decode: f.decode}
+	t.Cleanup(c.resident.releaseAll)
 	return f
 }
 
-func (f *feed) decode(r *Record) (any, error) {
+func (f *feed) decode(r *Record, near Neighbour) (any, error) {
 	at := ""
-	if other, obj := r.Beside(reflect.TypeFor[*decodedThing]()); other != nil {
-		if at = obj.(*decodedThing).version; at != other.Version().String() {
-			f.t.Errorf("the object at hand is of version %s, its record of %s", at, other.Version())
+	if near.Object != nil {
+		if at = near.Object.(*decodedThing).version; at != near.Record.Version().String() {
+			f.t.Errorf("the neighbour's object is of version %s, its record of %s", at, near.Record.Version())
 		}
 	}
 	f.beside = append(f.beside, at)
@@ -88,19 +85,26 @@ func TestWhatStaysIsPacked(t *testing.T) {
 				<-time.After(time.Second)
 			}
 		}
-		wait(freshFor / 2)
-		b := f.put("b", "2", smallestSlab) // does not fit beside a
-		wait(freshFor/2 + time.Second)
+		wait(youngFor / 2)
+		b := f.put("b", "2", 5000)
+		wait(youngFor/2 + time.Second)
 		c := f.put("c", "3", 5000)
 		f.want("a", true, a)
 		f.want("b", false, b)
 		f.want("c", false, c)
 		if f.Get("a").decoded() == nil {
-			t.Error("packing let go of an object that is read")
+			t.Error("packing evicted an object that is read")
 		}
 		if sent, packed := f.Weight(); sent != int64(len(a)+len(b)+len(c)) || packed >= sent || packed <= int64(len(b)+len(c)) {
 			t.Errorf("%d bytes weigh %d", sent, packed)
 		}
+		b = f.put("b", "2", 5000) // it changes again, and is young for longer
+		wait(youngFor / 2)
+		f.put("d", "4", 100)
+		f.want("b", false, b)
+		wait(youngFor)
+		f.put("d", "4", 100)
+		f.want("b", true, b)
 		<-time.After(3 * idle)
 		if f.Get("a").decoded() != nil {
 			t.Error("an object that nobody reads stays decoded")
@@ -108,34 +112,60 @@ func TestWhatStaysIsPacked(t *testing.T) {
 	})
 }
 
-func TestFreshStatesHaveABudget(t *testing.T) {
+// Young states are held as they came up to a weight, and packed beyond that, in the heap
+// either way.
+func TestYoungStatesHaveABudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFeed(t)
-		before := freshBytes.Load()
 		const size = 100_000
 		raws := map[string][]byte{}
-		n := 2 * freshBudget / size
+		n := int(2 * youngBudget() / size)
 		for i := range n {
 			name := fmt.Sprint(i)
 			raws[name] = f.put(name, name, size)
-			if got := freshBytes.Load() - before; got > freshBudget {
-				t.Fatalf("fresh states weigh %d", got)
+			if got := f.table.youngs.Bytes(); got > youngBudget()+size*int64(i)/10 {
+				t.Fatalf("young states weigh %d", got)
+			}
+			if !f.Get(name).bytes.Young() {
+				t.Fatalf("state %d has not gone through the heap", i)
 			}
 		}
 		for i := range n {
 			name := fmt.Sprint(i)
 			if i < n/3 || i >= n-n/3 {
-				f.want(name, i < n/3, raws[name])
+				f.want(name, i >= n/2, raws[name])
 			}
 		}
-		big := f.put("big", "big", 2*largestFresh)
-		f.want("big", true, big)
-		<-time.After(2 * freshFor)
+		<-time.After(2 * youngFor)
 		f.in.settle()
-		if got := freshBytes.Load(); got != before {
-			t.Errorf("nothing is fresh any more, and weighs %d", got-before)
+		for name, raw := range raws {
+			f.want(name, true, raw)
+			if f.Get(name).bytes.Young() {
+				t.Fatalf("%s is young still", name)
+			}
+		}
+		if got := f.table.youngs.Bytes(); got != 0 {
+			t.Errorf("nothing is young any more, and weighs %d", got)
 		}
 	})
+}
+
+// States that are replaced are not kept alive by having been young.
+func TestReplacedYoungStatesAreGarbage(t *testing.T) {
+	f := newFeed(t)
+	for range 2 {
+		f.put("a", "1", 1000)
+	}
+	before := heapNow()
+	for range 2000 {
+		f.put("a", "1", 100_000)
+	}
+	if grown := heapNow() - before; grown > 4<<20 {
+		t.Errorf("2,000 states of one object of 100 KB have left %d bytes", grown)
+	}
+	if n := len(f.in.young.waiting); n != 1 {
+		t.Errorf("%d objects wait to be settled, want 1", n)
+	}
 }
 
 // A state that is decoded is at hand when another one of the same object is,
@@ -159,7 +189,7 @@ func TestAnotherStateIsAtHand(t *testing.T) {
 		f.read("a")
 		f.read("b") // 5
 		f.put("b", "2", 1000)
-		straight, altering := f.view, &View{Name: "altering", Decode: f.decode, Alters: true}
+		straight, altering := f.view, &View{Name: "altering", Type: f.view.Type, Decode: f.decode, Alters: true}
 		f.view = altering
 		f.read("b") // 7, not near 5, as it will be altered
 		f.put("b", "2", 1000)

@@ -19,7 +19,7 @@ func newMerger(size int) *merger {
 }
 
 func (m *merger) add(d Delta) {
-	if d.Kind == initialEnd {
+	if d.marks() {
 		m.append("", d)
 		return
 	}
@@ -51,7 +51,7 @@ func (m *merger) add(d Delta) {
 }
 
 func (m *merger) append(key string, d Delta) {
-	if d.Kind != initialEnd {
+	if !d.marks() {
 		m.last[key] = m.passed + len(m.deltas)
 	}
 	m.deltas = append(m.deltas, d)
@@ -78,7 +78,7 @@ func (m *merger) pop() []Delta {
 		if d.Kind == dropped {
 			continue
 		}
-		if d.Kind != initialEnd && m.last[d.Key()] == number {
+		if !d.marks() && m.last[d.Key()] == number {
 			delete(m.last, d.Key())
 		}
 		m.waiting--

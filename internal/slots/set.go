@@ -1,21 +1,24 @@
-package engine
+package slots
 
 import (
 	"iter"
 	"slices"
 )
 
-// slotSet is a sorted set of slots, in chunks, so that a change moves at most a
+// Set is a sorted set of slots, in chunks, so that a change moves at most a
 // chunk however large the set is.
-type slotSet struct {
-	chunks [][]slot
+type Set struct {
+	chunks [][]Slot
 	n      int
 }
 
+// Len is the number of slots.
+func (s *Set) Len() int { return s.n }
+
 const chunkSize = 1024
 
-func (s *slotSet) chunkOf(x slot) int {
-	i, found := slices.BinarySearchFunc(s.chunks, x, func(c []slot, x slot) int {
+func (s *Set) chunkOf(x Slot) int {
+	i, found := slices.BinarySearchFunc(s.chunks, x, func(c []Slot, x Slot) int {
 		return int(int64(c[0]) - int64(x))
 	})
 	if !found && i > 0 {
@@ -24,9 +27,9 @@ func (s *slotSet) chunkOf(x slot) int {
 	return i
 }
 
-func (s *slotSet) add(x slot) {
+func (s *Set) add(x Slot) {
 	if len(s.chunks) == 0 {
-		s.chunks = [][]slot{{x}}
+		s.chunks = [][]Slot{{x}}
 		s.n = 1
 		return
 	}
@@ -41,7 +44,7 @@ func (s *slotSet) add(x slot) {
 		return
 	}
 	if at == chunkSize && i == len(s.chunks)-1 {
-		s.chunks = append(s.chunks, []slot{x}) // rising slots fill chunks whole
+		s.chunks = append(s.chunks, []Slot{x}) // rising slots fill chunks whole
 		return
 	}
 	half := slices.Clone(s.chunks[i][chunkSize/2:])
@@ -53,7 +56,7 @@ func (s *slotSet) add(x slot) {
 	s.chunks[i] = slices.Insert(s.chunks[i], at, x)
 }
 
-func (s *slotSet) remove(x slot) {
+func (s *Set) remove(x Slot) {
 	if len(s.chunks) == 0 {
 		return
 	}
@@ -69,16 +72,18 @@ func (s *slotSet) remove(x slot) {
 	}
 }
 
-func (s *slotSet) clone() slotSet {
-	c := slotSet{chunks: make([][]slot, len(s.chunks)), n: s.n}
+// Clone returns a copy.
+func (s *Set) Clone() Set {
+	c := Set{chunks: make([][]Slot, len(s.chunks)), n: s.n}
 	for i := range s.chunks {
 		c.chunks[i] = slices.Clone(s.chunks[i])
 	}
 	return c
 }
 
-func (s *slotSet) all() iter.Seq[slot] {
-	return func(yield func(slot) bool) {
+// All yields the slots, in order.
+func (s *Set) All() iter.Seq[Slot] {
+	return func(yield func(Slot) bool) {
 		for _, c := range s.chunks {
 			for _, x := range c {
 				if !yield(x) {

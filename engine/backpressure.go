@@ -46,7 +46,7 @@ func (c *Collection) waitForRoom(ctx context.Context) {
 func (q *DeltaFIFO) wantRoom() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.latest != nil || q.slow || q.waiting <= q.limit/2 {
+	if q.latest != nil || q.slow || q.roomyLocked() {
 		return nil
 	}
 	if q.room == nil { // the reflectors of several namespaces wait for one

@@ -1,0 +1,221 @@
+package engine
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/kinform/kinform/internal/memlimit"
+	"github.com/kinform/kinform/internal/packed"
+)
+
+// keeper has the records that are kept decoded for readers.
+type keeper struct {
+	records []*Record // some may have been dropped since
+	weight  atomic.Int64
+	hand    int // where shrinkLocked is in records
+	broom   int // where tidyLocked is
+
+	shrinking atomic.Bool // shrink is about to run
+}
+
+func (k *keeper) len() int { return len(k.records) }
+
+func (k *keeper) remove(at int) {
+	last := len(k.records) - 1
+	k.records[at], k.records[last] = k.records[last], nil
+	k.records = k.records[:last]
+	if last == 0 {
+		k.records = nil
+	}
+}
+
+// decodedLedger is what all collections of the process hold decoded.
+var decodedLedger ledger
+
+type ledger struct {
+	passing atomic.Int64 // on rings
+	rings   atomic.Int64 // how many collections have something on a ring
+	kept    atomic.Int64 // by those with Automatic
+
+	mu     sync.Mutex
+	keeper map[*residency]bool // those with Automatic that keep something
+}
+
+// readShare is what decoded objects may weigh that collections with Automatic keep: a
+// quarter of the memory that the process may use and that slabs do not.
+var readShare = func() int64 {
+	return max(memlimit.Available()-packed.InUse().Mapped, 0) / 4
+}
+
+// charge adds what a collection with Automatic keeps.
+func (l *ledger) charge(m *residency, weight int64) {
+	l.kept.Add(weight)
+	before := m.keeper.weight.Add(weight) - weight
+	if (before == 0) == (before+weight == 0) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.keeper == nil {
+		l.keeper = map[*residency]bool{}
+	}
+	if before == 0 {
+		l.keeper[m] = true
+	} else {
+		delete(l.keeper, m)
+	}
+}
+
+// fairShare is what each collection may keep when all together keep too much.
+func (l *ledger) fairShare() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return readShare() / int64(max(len(l.keeper), 1))
+}
+
+// shrinkOthers has those collections make room that keep more than their share.
+func (l *ledger) shrinkOthers(m *residency, share int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for o := range l.keeper {
+		if o != m && o.keeper.weight.Load() > share && o.keeper.shrinking.CompareAndSwap(false, true) {
+			go o.shrink()
+		}
+	}
+}
+
+// shrink makes room for other collections.
+func (m *residency) shrink() {
+	defer m.keeper.shrinking.Store(false)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.makeRoomLocked()
+}
+
+// charge counts what is kept; -weight what is not any more.
+func (m *residency) charge(weight int64) {
+	if m.mode == Automatic {
+		decodedLedger.charge(m, weight)
+	} else {
+		m.keeper.weight.Add(weight)
+	}
+}
+
+// keepLocked keeps a record for readers.
+func (m *residency) keepLocked(r *Record) {
+	if r.use.set(kept) {
+		return
+	}
+	r.use.set(used)
+	m.charge(r.decodedWeight())
+	if m.mode == AlwaysDecoded {
+		return
+	}
+	m.keeper.records = append(m.keeper.records, r)
+	m.wakeLocked()
+	m.makeRoomLocked()
+}
+
+// makeRoomLocked evicts what was not read for longest, while what is kept weighs too
+// much.
+func (m *residency) makeRoomLocked() {
+	if m.mode != Automatic {
+		m.shrinkLocked(int64(m.mode))
+		return
+	}
+	over := decodedLedger.kept.Load() - readShare()
+	if over <= 0 {
+		return
+	}
+	share := decodedLedger.fairShare()
+	own := m.keeper.weight.Load()
+	m.shrinkLocked(max(share, own-over))
+	if own <= share {
+		decodedLedger.shrinkOthers(m, share)
+	}
+}
+
+// shrinkLocked evicts records until those that are left weigh no more than a budget:
+// a hand goes round and spares what was read since it last came by.
+func (m *residency) shrinkLocked(budget int64) {
+	k := &m.keeper
+	for range 2 * k.len() {
+		if k.weight.Load() <= budget || k.len() == 0 {
+			return
+		}
+		k.hand %= k.len()
+		r := k.records[k.hand]
+		if r.use.has(kept) && r.use.clear(used) {
+			k.hand++
+			continue
+		}
+		m.releaseLocked(r)
+		k.remove(k.hand)
+	}
+}
+
+// dropLocked keeps a record no more, which has left the store, and tells whether it
+// was kept.
+func (m *residency) dropLocked(r *Record) bool {
+	if !r.use.clear(kept) {
+		return false
+	}
+	m.charge(-r.decodedWeight())
+	if m.mode != AlwaysDecoded {
+		m.tidyLocked()
+	}
+	return true
+}
+
+// releaseLocked evicts a record that is kept.
+func (m *residency) releaseLocked(r *Record) {
+	if !r.use.clear(kept) {
+		return
+	}
+	m.charge(-r.decodedWeight())
+	if !r.use.has(ringed) {
+		m.evictLocked(r)
+	}
+	m.released.Add(1)
+	m.forgetListsLocked()
+}
+
+// ageSome evicts a few of the records that nobody read since it last came by, from a
+// place on, so that readers do not have to wait long, and returns where to go on; -1
+// at the end.
+func (m *residency) ageSome(at int, listed bool) (next int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := &m.keeper
+	for range 256 {
+		if at >= k.len() {
+			return -1
+		}
+		switch r := k.records[at]; {
+		case !r.use.has(kept):
+			k.remove(at)
+		case !r.use.clear(used) && !listed:
+			m.releaseLocked(r)
+			k.remove(at)
+		default:
+			at++
+		}
+	}
+	return at
+}
+
+// tidyLocked looks at some of the records and removes those that were dropped. As it
+// does so whenever one is, they are never many.
+func (m *residency) tidyLocked() {
+	k := &m.keeper
+	for range 4 {
+		if k.len() == 0 {
+			return
+		}
+		if k.broom %= k.len(); k.records[k.broom].use.has(kept) {
+			k.broom++
+		} else {
+			k.remove(k.broom)
+		}
+	}
+}

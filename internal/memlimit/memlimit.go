@@ -1,0 +1,118 @@
+// Package memlimit finds out how much memory the process may use.
+//
+// What may live here: reading limits. What may not: deciding what to do about them.
+package memlimit
+
+import (
+	"math"
+	"os"
+	"path"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Limit returns the limit that was set for the process: GOMEMLIMIT or
+// debug.SetMemoryLimit, or that of its control group (versions 1 and 2), whichever
+// is lowest. 0: there is none.
+func Limit() int64 {
+	if l := known().limit; l != math.MaxInt64 {
+		return l
+	}
+	return 0
+}
+
+// Available returns the limit or, if there is none, the memory of the machine.
+func Available() int64 {
+	m := known()
+	return min(m.limit, m.machine)
+}
+
+// limits is what was found out.
+type limits struct {
+	limit   int64 // math.MaxInt64: none
+	machine int64
+	read    time.Time
+}
+
+// fresh is for how long it is taken to be true: a program may set another limit.
+const fresh = 5 * time.Second
+
+var cached struct {
+	sync.Mutex
+	limits
+}
+
+func known() limits {
+	cached.Lock()
+	defer cached.Unlock()
+	if cached.read.IsZero() || time.Since(cached.read) > fresh {
+		cached.limits = read("/")
+	}
+	return cached.limits
+}
+
+// assumedMachine is what a machine has that does not say.
+const assumedMachine = 8 << 30
+
+// read reads the limits, from files below a root.
+func read(root string) limits {
+	l := limits{limit: min(debug.SetMemoryLimit(-1), ofGroups(root)), machine: assumedMachine, read: time.Now()}
+	if kb, ok := number(root+"proc/meminfo", "MemTotal:"); ok {
+		l.machine = kb << 10
+	}
+	return l
+}
+
+// unlimited is what control groups of version 1 say when there is no limit: the
+// largest number of pages.
+const unlimited = math.MaxInt64 - 1<<20
+
+// ofGroups returns the lowest limit of the control groups that the process is in.
+func ofGroups(root string) int64 {
+	least := int64(math.MaxInt64)
+	look := func(mount, group string, files ...string) {
+		for group = path.Clean("/" + group); ; group = path.Dir(group) {
+			for _, f := range files {
+				if n, ok := number(root+path.Join(mount, group, f), ""); ok && n > 0 && n < unlimited {
+					least = min(least, n)
+				}
+			}
+			if group == "/" {
+				return
+			}
+		}
+	}
+	text, err := os.ReadFile(root + "proc/self/cgroup")
+	if err != nil {
+		text = []byte("0::/\n0:memory:/")
+	}
+	for line := range strings.Lines(string(text)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		switch {
+		case len(parts) != 3:
+		case parts[1] == "":
+			look("sys/fs/cgroup", parts[2], "memory.max", "memory.high")
+		case strings.Contains(","+parts[1]+",", ",memory,"):
+			look("sys/fs/cgroup/memory", parts[2], "memory.limit_in_bytes")
+		}
+	}
+	return least
+}
+
+// number reads the number that follows a word in a file.
+func number(file, word string) (int64, bool) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, false
+	}
+	_, rest, found := strings.Cut(string(text), word)
+	words := strings.Fields(rest)
+	if !found || len(words) == 0 {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(words[0], 10, 64)
+	return n, err == nil
+}

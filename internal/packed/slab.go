@@ -1,0 +1,109 @@
+package packed
+
+import (
+	"runtime"
+	"sync/atomic"
+	"weak"
+)
+
+// slab is a piece of memory in which bytes are held: that of one state in the heap,
+// or of many outside of it.
+type slab struct {
+	mem     []byte
+	used    int
+	mapping *mapping // nil if it is in the heap
+}
+
+// mapping is what is known of a slab outside the heap. It outlives the slab, until
+// the memory is given back.
+type mapping struct {
+	mem     []byte
+	live    atomic.Int64 // how many bytes belong to states in a store
+	account *account     // of the packer
+}
+
+const (
+	smallestSlab = 16 << 10
+	largestSlab  = 1 << 20
+)
+
+// heapSlab returns a slab with a copy of some bytes.
+func heapSlab(b []byte) *slab {
+	mem := make([]byte, len(b))
+	copy(mem, b)
+	return &slab{mem: mem, used: len(mem)}
+}
+
+// mapSlab returns an empty slab outside the heap.
+func mapSlab(size int, of *account) *slab {
+	m := &mapping{mem: mapMemory(size), account: of}
+	s := &slab{mem: m.mem, mapping: m}
+	of.mapped.Add(int64(size))
+	process.mapped.Add(int64(size))
+	runtime.AddCleanup(s, unmap, m)
+	pace.grown()
+	return s
+}
+
+// unmap gives the memory of a slab back that nothing refers to any more.
+func unmap(m *mapping) {
+	live := m.live.Load() // of a store that nothing refers to any more either
+	for _, a := range []*account{m.account, &process} {
+		a.mapped.Add(-int64(len(m.mem)))
+		a.live.Add(-live)
+	}
+	unmapMemory(m.mem)
+}
+
+// arena hands out parts of slabs outside the heap, to one goroutine.
+type arena struct {
+	shared  atomic.Pointer[account] // nil before the first slab
+	current *slab
+	slabs   []weak.Pointer[slab]
+	grown   int // bytes of the slabs that were added since Sparse last looked
+}
+
+// put copies bytes into a slab and returns where they are.
+func (a *arena) put(b []byte) (*slab, uint32) {
+	if len(b) > largestSlab/4 {
+		s := a.add(len(b)) // one of its own, which goes when it goes
+		s.used = copy(s.mem, b)
+		return s, 0
+	}
+	size := smallestSlab
+	for a.current == nil || a.current.used+len(b) > len(a.current.mem) {
+		if a.current != nil {
+			size = min(2*len(a.current.mem), largestSlab)
+		}
+		a.current = a.add(max(size, min(2*len(b), largestSlab)))
+	}
+	s := a.current
+	at := s.used
+	s.used += copy(s.mem[at:], b)
+	return s, uint32(at)
+}
+
+func (a *arena) add(size int) *slab {
+	if a.shared.Load() == nil {
+		a.shared.Store(new(account))
+	}
+	s := mapSlab(size, a.shared.Load())
+	a.grown += size
+	a.slabs = append(a.slabs, weak.Make(s))
+	return s
+}
+
+// held returns the slabs that are still there, and what they weigh.
+func (a *arena) held() (slabs []*slab, bytes int64) {
+	kept := a.slabs[:0]
+	for _, w := range a.slabs {
+		if s := w.Value(); s != nil {
+			kept = append(kept, w)
+			slabs = append(slabs, s)
+			bytes += int64(len(s.mem))
+		}
+	}
+	clear(a.slabs[len(kept):])
+	a.slabs = kept
+	return slabs, bytes
+}

@@ -1,0 +1,57 @@
+package packed
+
+import "weak"
+
+// Replaced states leave holes in slabs. When slabs weigh much more than what lives
+// in them, what is in the emptiest has to be packed again, and so does what is packed
+// against bytes in one of them, so that the slab can go.
+
+// sparseFloor is how much holes may weigh in one packer, whatever lives in it.
+const sparseFloor = 1 << 20
+
+// Sparse is a set of slabs that are mostly holes.
+type Sparse struct{ slabs map[*slab]bool }
+
+// Sparse returns the slabs that should be emptied; nil if there is no need. It is
+// cheap while slabs have not grown since it was last asked.
+func (p *Packer) Sparse() *Sparse {
+	a := &p.arena
+	if a.grown < sparseFloor {
+		return nil
+	}
+	a.grown = 0
+	slabs, held := a.held()
+	var live int64
+	sparse := map[*slab]bool{}
+	for _, s := range slabs {
+		in := s.mapping.live.Load()
+		live += in
+		if s != a.current && in*2 < int64(len(s.mem)) {
+			sparse[s] = true
+		}
+	}
+	if held < 2*live+sparseFloor || len(sparse) == 0 {
+		return nil
+	}
+	p.forget(sparse)
+	return &Sparse{sparse}
+}
+
+// Again has Sparse look again, as there is more to empty.
+func (p *Packer) Again() { p.arena.grown = sparseFloor }
+
+// Has tells whether bytes have to be packed again for the slabs to go.
+func (s *Sparse) Has(b *Bytes) bool {
+	return b.slab != nil && (s.slabs[b.slab] || b.parent != nil && s.slabs[b.parent.slab])
+}
+
+// forget sees to it that nothing new is packed against parents in some slabs.
+func (p *Packer) forget(slabs map[*slab]bool) {
+	for _, parents := range []map[uint64]weak.Pointer[Bytes]{p.siblings, p.namesakes} {
+		for group, w := range parents {
+			if b := w.Value(); b == nil || slabs[b.slab] {
+				delete(parents, group)
+			}
+		}
+	}
+}

@@ -35,9 +35,9 @@
 //     epoch, replaces everything, and is counted in Status. The cache always ends
 //     equal to the server.
 //  7. Slow subscribers cost what the live objects cost. Every event is delivered
-//     while at most SubscribeOptions.Limit wait; beyond that, or always with
-//     Latest, states in the middle are merged per object: Old is the state last
-//     delivered, New the newest. A panicking subscriber does not touch the others;
+//     while at most SubscribeOptions.Limit wait, of 16 MiB at most; beyond that,
+//     or always with Latest, states in the middle are merged per object: Old is
+//     the state last delivered, New the newest. A panicking subscriber does not touch the others;
 //     a slow one holds them up once, by 50 ms at most.
 //  8. Nothing is silent. Status gives state, cause, attempts, resource version and
 //     staleness; WaitSynced returns the cause (forbidden, no such resource,
@@ -57,7 +57,9 @@
 // # Reading
 //
 // Objects are shared between all readers and must not be changed; copy them first
-// (DeepCopy). States of one object share the parts that are the same in both. A
-// change would be seen by others until the object is decoded again; the cache itself holds bytes and cannot be corrupted. Options.MutationDetector
-// finds who does it.
+// (DeepCopy). A change would be seen by other readers, and by those of later states
+// of the same object, as states share the parts that are the same in both; it is
+// gone when the object has not been read for a while, and after sixteen states at
+// the latest. The cache itself holds bytes and cannot be corrupted.
+// Options.MutationDetector finds who does it.
 package kinform

@@ -64,6 +64,7 @@ func (inf *Informer) Run(ctx context.Context) error {
 	}
 	inf.Serve(ctx)
 	wg.Wait()
+	inf.resident.releaseAll() // or a timer would keep all of it alive for a while
 	inf.end()
 	return refusal
 }

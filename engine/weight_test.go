@@ -323,3 +323,42 @@ func TestResyncIsNotSkippedUnderLoad(t *testing.T) {
 	cancel()
 	<-served
 }
+
+// An informer that was stopped keeps nothing decoded, and no timer that would keep the
+// informer alive.
+func TestStoppedInformerIsGarbage(t *testing.T) {
+	m := newModel()
+	for i := range 100 {
+		m.put(fmt.Sprint(i), "red")
+	}
+	view := &View{Name: "thing", Decode: func(r *Record, _ Neighbour) (any, error) { return &bulky{}, nil }}
+	collected := make(chan struct{})
+	func() {
+		inf := NewInformer(Options{}, ReflectorOptions{}, map[string]Source{"": m})
+		runtime.AddCleanup(inf, func(c chan struct{}) { close(c) }, collected)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- inf.Run(ctx) }()
+		if err := inf.WaitSynced(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(inf.Objects(view)); got != 100 {
+			t.Fatalf("%d objects", got)
+		}
+		cancel()
+		<-ended
+		if k, p := inf.Memory().Kept, inf.Memory().Passing; k != 0 || p != 0 {
+			t.Errorf("%d bytes are kept and %d on their way out", k, p)
+		}
+	}()
+	for range 100 {
+		runtime.GC()
+		select {
+		case <-collected:
+			return
+		default:
+			runtime.Gosched()
+		}
+	}
+	t.Error("something refers to the informer still")
+}

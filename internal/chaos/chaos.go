@@ -17,11 +17,16 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"runtime"
+	"runtime/pprof"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
 	"github.com/kinform/kinform/check"
 	"github.com/kinform/kinform/internal/faultproxy"
@@ -52,10 +57,16 @@ type Options struct {
 	// Time is how long it runs; then it takes a last comparison, and ends.
 	Time time.Duration
 	Seed uint64
-	// Rate is how many writes there are in a second, at most. Default: 400.
-	Rate int
+	// Rate is how many writes there are in a second, at most, at pace 1. Default: 400.
+	Rate float64
+	// Pace scales how much is written and read in a second. Default: 1, which takes
+	// more than one core.
+	Pace float64
 	// Round is the time between two comparisons. Default: 5 s.
 	Round time.Duration
+	// HeapProfile is a file for a profile of the heap at the end, before informers
+	// stop. Default: none is written.
+	HeapProfile string
 	// Log is told of each round. Default: nobody is.
 	Log func(format string, args ...any)
 }
@@ -64,7 +75,8 @@ type Options struct {
 type run struct {
 	Options
 	rng     *rand.Rand
-	proxy   *faultproxy.Proxy
+	proxy   *faultproxy.Proxy // of native informers, whose patience can be set
+	mild    *faultproxy.Proxy // of drop-ins, whose patience is client-go's
 	network *network
 	clients *clients
 	writers *writers
@@ -73,7 +85,13 @@ type run struct {
 
 	wild     atomic.Bool   // subscribers join, leave and misbehave while it is set
 	panicked atomic.Uint64 // handlers
+	reads    atomic.Uint64
+	jumped   atomic.Uint64 // the clock
 	backup   *backup
+	memory   *sampler
+
+	wrongMu sync.Mutex
+	wrong   tally // what readers found
 }
 
 // patience is how long informers may take to be equal to the server once all is
@@ -86,6 +104,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Rate <= 0 {
 		o.Rate = 400
 	}
+	if o.Pace <= 0 {
+		o.Pace = 1
+	}
 	if o.Round <= 0 {
 		o.Round = 5 * time.Second
 	}
@@ -97,13 +118,21 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		report: newReport(o.Server.Name, o.Seed),
 	}
 	defer r.network.close()
-	err := r.play(ctx)
+	// What goes wrong on purpose would fill the log of the drop-ins.
+	klog.SetLogger(logr.Discard())
+	defer klog.ClearLogger()
+	began := time.Now()
+	if setClock != nil {
+		defer setClock(0)
+	}
+	r.memory = startSampler(began, o.Time)
+	err := r.play(ctx, began)
+	r.report.Time = time.Since(began)
+	r.report.Memory = Memory{Samples: r.memory.end(), Warmup: min(warmup, o.Time/6)}
 	return r.report, err
 }
 
-func (r *run) play(ctx context.Context) (err error) {
-	began := time.Now()
-	defer func() { r.report.Time = time.Since(began) }()
+func (r *run) play(ctx context.Context, began time.Time) (err error) {
 	if r.clients, err = newClients(r.network, r.Server.Config); err != nil {
 		return err
 	}
@@ -114,7 +143,13 @@ func (r *run) play(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.proxy.Close()) }()
-	r.writers = startWriters(r.clients, r.Rate, r.Seed)
+	// A drop-in waits 0.8 s after a failure and up to 30 s after several, and takes
+	// 150 s to notice silence: fewer faults leave it as much time to be up to date.
+	if r.mild, err = faultproxy.Start(faultproxy.Options{Target: r.Server.Config, Seed: r.Seed + 1, Requests: 0.05, WatchLife: 8 * time.Second}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.mild.Close()) }()
+	r.writers = startWriters(r.clients, r.Rate, r.Pace, r.Seed)
 	defer r.writers.stop()
 	if err := r.cast(); err != nil {
 		return err
@@ -125,10 +160,23 @@ func (r *run) play(ctx context.Context) (err error) {
 			return err
 		}
 		if r.report.Violated > 0 {
-			return nil // what follows would only repeat it
+			break // what follows would only repeat it
 		}
 	}
-	return ctx.Err()
+	return errors.Join(ctx.Err(), r.profile())
+}
+
+// profile writes the profile of the heap, if one is wanted.
+func (r *run) profile() error {
+	if r.HeapProfile == "" {
+		return nil
+	}
+	f, err := os.Create(r.HeapProfile)
+	if err != nil {
+		return err
+	}
+	runtime.GC()
+	return errors.Join(pprof.Lookup("heap").WriteTo(f, 0), f.Close())
 }
 
 // round is a time of chaos, then a comparison.
@@ -141,13 +189,19 @@ func (r *run) round(ctx context.Context, number int) error {
 	for _, m := range r.members {
 		m.start(ctx) // those that are not running
 	}
-	r.proxy.Calm(false)
+	r.calm(false)
 	r.writers.pause(false)
 	r.wild.Store(true)
 	var crowd sync.WaitGroup
 	for _, m := range r.members {
+		for _, d := range m.readers {
+			rng := chance(r)
+			crowd.Go(func() { r.read(ctx, d, rng) })
+		}
 		crowd.Go(func() { m.comeAndGo(ctx, r) })
 	}
+	rng := chance(r)
+	crowd.Go(func() { r.jumpAbout(ctx, rng) })
 	disturbed := r.disturb(ctx, number)
 	r.sleep(ctx, r.Round)
 	r.wild.Store(false)
@@ -173,24 +227,44 @@ func (r *run) sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
+// calm stops the faults, or lets them go on. What hangs in the drop-ins' proxy is
+// cut: they would not notice for minutes.
+func (r *run) calm(calm bool) {
+	r.proxy.Calm(calm)
+	r.mild.Calm(calm)
+	if calm {
+		r.mild.Sever()
+	}
+}
+
 // compare has everything stop, and compares.
 func (r *run) compare(ctx context.Context, round int) error {
 	r.writers.pause(true)
-	r.proxy.Calm(true)
+	r.calm(true)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	began := time.Now()
-	errs := make([]error, len(r.members))
+	var mu sync.Mutex
+	var errs []error
 	var all sync.WaitGroup
-	for i, m := range r.members {
-		all.Go(func() { errs[i] = m.checker.Compare(ctx) })
+	for _, m := range r.members {
+		for _, c := range m.checkers {
+			all.Go(func() {
+				err := c.Compare(ctx)
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, err)
+			})
+		}
 	}
 	all.Wait()
 	took := time.Since(began)
-	r.report.compared(took)
+	r.report.compared(took, len(errs))
 	r.collect()
-	r.Log("round %d: %d writes, %d events, %d faults, %d violations; equal after %s", round,
-		r.report.Writes, r.report.Told.Total(), r.report.faults(), r.report.Violated, took.Round(time.Millisecond))
+	now := r.memory.last()
+	r.Log("round %d: %d writes, %d events, %d reads, %d faults, %d violations; equal after %s; %s resident, %s live, %s outside, %d goroutines", round,
+		r.report.Writes, r.report.Told.Total(), r.report.Reads, r.report.faults(), r.report.Violated, took.Round(time.Millisecond),
+		rssSeries.amount(now.RSS), heapSeries.amount(now.Heap), outsideSeries.amount(now.Outside), now.Goroutines)
 	if err := errors.Join(errs...); err != nil && !errors.Is(err, check.ErrDiverged) {
 		return fmt.Errorf("round %d: %w", round, err)
 	}

@@ -2,8 +2,6 @@ package chaos
 
 import (
 	"context"
-	"flag"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -12,16 +10,15 @@ import (
 	"github.com/kinform/kinform/apisim"
 )
 
-var (
-	soakTime = flag.Duration("soak.time", 2*time.Minute, "how long to soak in all; each of the two servers has half of it")
-	soakSeed = flag.Uint64("soak.seed", 0, "of the soak; 0: a new one")
-)
+var soak = RegisterFlags()
 
 // TestSoak is the half of the soak that runs on the embedded server; the other half
 // is in test/apiserver.
 func TestSoak(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	server, err := apisim.Start(apisim.Options{TLS: true, BookmarkInterval: 500 * time.Millisecond})
+	// The history is short because it holds large objects: it fills up in minutes, and
+	// takes no more from then on.
+	server, err := apisim.Start(apisim.Options{TLS: true, BookmarkInterval: 500 * time.Millisecond, History: 500})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,22 +27,7 @@ func TestSoak(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	o := Options{Server: embedded(server), Time: *soakTime / 2, Seed: *soakSeed, Rate: 600, Log: t.Logf}
-	if testing.Short() {
-		o.Time, o.Round = 3*time.Second, time.Second
-	}
-	if o.Seed == 0 {
-		o.Seed = rand.Uint64()
-	}
-	t.Logf("seed %d: play it again with -soak.seed=%d", o.Seed, o.Seed)
-	report, err := Run(t.Context(), o)
-	t.Log(report)
-	if err != nil {
-		t.Error(err)
-	}
-	if report.Violated > 0 {
-		t.Errorf("%d divergences", report.Violated)
-	}
+	soak.Soak(t, Options{Server: embedded(server), Rate: 600})
 }
 
 func embedded(s *apisim.Server) Server {

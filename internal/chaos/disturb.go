@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/kinform/kinform"
 )
 
 // disturb does something to the server in some of the rounds.
@@ -59,45 +57,41 @@ func (r *run) windBack(ctx context.Context, round int) error {
 		}
 		return nil
 	}
-	for _, s := range r.sources() {
-		if number(s) < r.backup.version+lost {
+	for _, p := range r.progress() {
+		if p.version < r.backup.version+lost {
 			return nil // not yet
 		}
 	}
-	r.proxy.Calm(false) // it is noticed in spite of all faults
+	r.calm(false) // it is noticed in spite of all faults
 	if err := r.backup.restore(ctx); err != nil {
 		return fmt.Errorf("round %d: restore the backup: %w", round, err)
 	}
 	r.backup = nil
 	r.proxy.Sever()
+	r.mild.Sever()
 	r.report.Faults["server: restored from a backup"]++
 	return r.awaitNoticed(ctx, round)
 }
 
-// sources are the states of all lists and watches of those that run.
-func (r *run) sources() (all []kinform.SourceStatus) {
+// progress of all lists and watches of those that run.
+func (r *run) progress() (all []progress) {
 	for _, m := range r.members {
 		if m.cancel != nil {
-			all = append(all, m.informer.Status().Sources...)
+			all = append(all, m.informer.progress()...)
 		}
 	}
 	return all
 }
 
-func number(s kinform.SourceStatus) (n uint64) {
-	_, _ = fmt.Sscan(s.Version.String(), &n) // none is 0
-	return n
-}
-
 // awaitNoticed waits until every informer has seen that the server went back.
 func (r *run) awaitNoticed(ctx context.Context, round int) error {
-	before := r.sources()
+	before := r.progress()
 	for {
 		version, err := r.clients.version(ctx)
 		waiting := 0
-		for i, s := range r.sources() {
+		for i, p := range r.progress() {
 			// A watch that was opened since shows that nothing old is on its way.
-			if number(s) > version || s.Watches == before[i].Watches {
+			if p.version > version || p.watches == before[i].watches {
 				waiting++
 			}
 		}
@@ -107,7 +101,7 @@ func (r *run) awaitNoticed(ctx context.Context, round int) error {
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
-			return fmt.Errorf("round %d: %d informers do not notice that the server went back to %d: %v", round, waiting, version, r.sources())
+			return fmt.Errorf("round %d: %d informers do not notice that the server went back to %d: %v", round, waiting, version, r.progress())
 		}
 	}
 }

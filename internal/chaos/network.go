@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/http"
 	"sync"
@@ -15,12 +16,14 @@ import (
 type network struct {
 	mu         sync.Mutex
 	conns      map[net.Conn]bool
-	transports []*http.Transport
+	transports map[*http.Transport]bool
 }
 
-func newNetwork() *network { return &network{conns: map[net.Conn]bool{}} }
+func newNetwork() *network {
+	return &network{conns: map[net.Conn]bool{}, transports: map[*http.Transport]bool{}}
+}
 
-// own returns cfg with a transport of its own.
+// own returns cfg with a transport of its own, until release.
 func (n *network) own(cfg *rest.Config, http1 bool) (*rest.Config, error) {
 	tls, err := rest.TLSConfigFor(cfg)
 	if err != nil {
@@ -29,12 +32,24 @@ func (n *network) own(cfg *rest.Config, http1 bool) (*rest.Config, error) {
 	t := &http.Transport{TLSClientConfig: tls, DialContext: n.dial, MaxIdleConnsPerHost: 32, ForceAttemptHTTP2: !http1,
 		IdleConnTimeout: 10 * time.Second}
 	n.mu.Lock()
-	n.transports = append(n.transports, t)
+	n.transports[t] = true
 	n.mu.Unlock()
 	c := rest.CopyConfig(cfg)
 	c.TLSClientConfig = rest.TLSClientConfig{}
 	c.Transport = t
 	return c, nil
+}
+
+// release ends the transport of a configuration that own returned.
+func (n *network) release(cfg *rest.Config) {
+	t, ok := cfg.Transport.(*http.Transport)
+	if !ok {
+		return
+	}
+	t.CloseIdleConnections()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.transports, t)
 }
 
 func (n *network) dial(ctx context.Context, kind, address string) (net.Conn, error) {
@@ -65,13 +80,13 @@ func (c *ownConn) Close() error {
 // close ends all connections.
 func (n *network) close() {
 	n.mu.Lock()
-	transports := n.transports
+	transports := maps.Clone(n.transports)
 	conns := make([]net.Conn, 0, len(n.conns))
 	for c := range n.conns {
 		conns = append(conns, c)
 	}
 	n.mu.Unlock()
-	for _, t := range transports {
+	for t := range transports {
 		t.CloseIdleConnections()
 	}
 	for _, c := range conns {

@@ -21,12 +21,15 @@ type Report struct {
 	Told check.Told
 	// Faults counts what was injected, by kind.
 	Faults map[string]uint64
-	// Comparisons counts quiet points; Slowest is how long it took at most until
-	// everything was equal after one began.
-	Comparisons int
-	Slowest     time.Duration
+	// Reads counts objects that readers got while others wrote.
+	Reads uint64
+	// Comparisons counts views of informers that were compared with the server,
+	// Quiet the points in time when all were; Slowest is how long it took at most
+	// until everything was equal after one began.
+	Comparisons, Quiet int
+	Slowest            time.Duration
 	// Informers counts those that ran; Lists, Watches, Expired and Epochs are what
-	// they did.
+	// the native ones did.
 	Informers                       int
 	Lists, Watches, Expired, Epochs uint64
 	// Panics counts those of handlers, Joined the subscribers that came and went.
@@ -34,6 +37,9 @@ type Report struct {
 	// Violated counts violations of the contract; Violations are the first of them.
 	Violated   int
 	Violations []check.Violation
+	// Memory is what the whole process took: informers, checkers and proxies, and the
+	// embedded server if that is the one.
+	Memory Memory
 
 	left tally // of informers that have gone
 }
@@ -50,8 +56,9 @@ func newReport(server string, seed uint64) *Report {
 	return &Report{Server: server, Seed: seed, Faults: map[string]uint64{}}
 }
 
-func (r *Report) compared(took time.Duration) {
-	r.Comparisons++
+func (r *Report) compared(took time.Duration, views int) {
+	r.Quiet++
+	r.Comparisons += views
 	r.Slowest = max(r.Slowest, took)
 }
 
@@ -60,6 +67,16 @@ func (r *Report) faults() (n uint64) {
 		n += k
 	}
 	return n
+}
+
+// kinds are those of the faults, the most frequent first.
+func (r *Report) kinds() []string {
+	return slices.SortedFunc(maps.Keys(r.Faults), func(a, b string) int {
+		if c := int(r.Faults[b]) - int(r.Faults[a]); c != 0 {
+			return c
+		}
+		return strings.Compare(a, b)
+	})
 }
 
 // String is a table for people.
@@ -72,13 +89,9 @@ func (r *Report) String() string {
 	row("  changes", r.Told.Changes)
 	row("  what was there, to who joined", r.Told.Initial)
 	row("  reminders", r.Told.Reminders)
+	row("objects read meanwhile", r.Reads)
 	row("faults injected", r.faults())
-	for _, kind := range slices.SortedFunc(maps.Keys(r.Faults), func(a, b string) int {
-		if c := int(r.Faults[b]) - int(r.Faults[a]); c != 0 {
-			return c
-		}
-		return strings.Compare(a, b)
-	}) {
+	for _, kind := range r.kinds() {
 		row("  "+kind, r.Faults[kind])
 	}
 	row("informers", r.Informers)
@@ -88,8 +101,14 @@ func (r *Report) String() string {
 	row("watches", r.Watches)
 	row("versions forgotten (410)", r.Expired)
 	row("new epochs", r.Epochs)
-	row("comparisons", r.Comparisons)
+	row("quiet points", r.Quiet)
+	row("comparisons with the server", r.Comparisons)
 	row("slowest to be equal", r.Slowest.Round(time.Millisecond))
+	row("of one core", fmt.Sprintf("%.0f%%", 100*r.Memory.CPU()))
+	for _, g := range r.Memory.Growth() {
+		row(g.Name, fmt.Sprintf("%s after %s, %s at the end; quarters %s, %s (%s)", g.amount(g.AtWarmup), r.Memory.Warmup.Round(time.Second),
+			g.amount(g.AtEnd), g.amount(g.First), g.amount(g.Last), g.verdict()))
+	}
 	row("divergences", r.Violated)
 	for _, v := range r.Violations[:min(len(r.Violations), 20)] {
 		fmt.Fprintf(&b, "%s\n", v)
@@ -113,6 +132,9 @@ func (t *tally) add(o tally) {
 func (r *run) collect() {
 	t := r.report.left
 	t.violations = slices.Clone(t.violations)
+	r.wrongMu.Lock()
+	t.add(r.wrong)
+	r.wrongMu.Unlock()
 	for _, m := range r.members {
 		t.add(m.tally())
 	}
@@ -120,7 +142,12 @@ func (r *run) collect() {
 	rep.Writes = r.writers.written.Load()
 	rep.Told, rep.Lists, rep.Watches, rep.Expired, rep.Epochs = t.told, t.lists, t.watches, t.expired, t.epochs
 	rep.Panics, rep.Violated, rep.Violations = r.panicked.Load(), t.violated, t.violations
+	rep.Reads = r.reads.Load()
+	if n := r.jumped.Load(); n > 0 {
+		rep.Faults[clockFault] = n
+	}
+	mild := r.mild.Counts()
 	for kind, n := range r.proxy.Counts() {
-		rep.Faults[string(kind)] = n
+		rep.Faults[string(kind)] = n + mild[kind]
 	}
 }

@@ -17,15 +17,16 @@ import (
 
 // residents are the subscribers that stay.
 func (m *member) residents(r *run) {
-	m.checker.Subscribe(check.Subscriber{Name: "every", Look: 3})
-	m.checker.Subscribe(check.Subscriber{Name: "latest", Latest: true, Look: 5})
-	m.checker.Subscribe(check.Subscriber{Name: "reminded", Resync: 700 * time.Millisecond, Look: 16})
-	m.checker.Subscribe(check.Subscriber{Name: "slow", Limit: 8, Look: 2, Then: blocks(r, 100, 300*time.Millisecond)})
-	m.checker.Subscribe(check.Subscriber{Name: "slow, latest", Latest: true, Look: 2, Then: blocks(r, 60, 100*time.Millisecond)})
-	m.checker.Subscribe(check.Subscriber{Name: "panics", Look: 8, Then: panics(r, 40), OnPanic: func(string, any, []byte) { r.panicked.Add(1) }})
+	c := m.checkers[0]
+	c.Subscribe(check.Subscriber{Name: "every", Look: 3})
+	c.Subscribe(check.Subscriber{Name: "latest", Latest: true, Look: 5})
+	c.Subscribe(check.Subscriber{Name: "reminded", Resync: 700 * time.Millisecond, Look: 16})
+	c.Subscribe(check.Subscriber{Name: "slow", Limit: 8, Look: 2, Then: blocks(r, 100, 300*time.Millisecond)})
+	c.Subscribe(check.Subscriber{Name: "slow, latest", Latest: true, Look: 2, Then: blocks(r, 60, 100*time.Millisecond)})
+	c.Subscribe(check.Subscriber{Name: "panics", Look: 8, Then: panics(r, 40), OnPanic: func(string, any, []byte) { r.panicked.Add(1) }})
 }
 
-// A handler has its own chance, as it is called by one goroutine at a time.
+// Each goroutine has its own chance. It is for the one that plays the run to give.
 func chance(r *run) *rand.Rand { return rand.New(rand.NewPCG(r.Seed, r.rng.Uint64())) }
 
 // blocks stays away for a while, every so often.
@@ -49,13 +50,14 @@ func panics(r *run, often int) func(context.Context, check.Event) {
 
 // comeAndGo has subscribers join and leave while it is wild.
 func (m *member) comeAndGo(ctx context.Context, r *run) {
+	c := m.checkers[0]
 	for r.wild.Load() && ctx.Err() == nil {
 		o := check.Subscriber{Name: fmt.Sprintf("guest %d", m.joined.Add(1)), Latest: m.rng.IntN(2) == 0, Look: 4}
 		if m.rng.IntN(3) == 0 {
 			m.leavesByItself(ctx, r, o)
 			continue
 		}
-		guest := m.checker.Subscribe(o)
+		guest := c.Subscribe(o)
 		r.sleep(ctx, time.Duration(m.rng.Int64N(int64(time.Second))))
 		guest.Stop()
 	}
@@ -75,7 +77,7 @@ func (m *member) leavesByItself(ctx context.Context, r *run, o check.Subscriber)
 			once.Do(func() { close(left) })
 		}
 	}
-	guest = m.checker.Subscribe(o)
+	guest = m.checkers[0].Subscribe(o)
 	close(joined)
 	select {
 	case <-left:

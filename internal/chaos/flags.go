@@ -3,6 +3,7 @@ package chaos
 import (
 	"flag"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -14,6 +15,7 @@ type Flags struct {
 	pace float64
 	docs string
 	heap string
+	cpus int
 }
 
 // RegisterFlags adds them to the test's command line.
@@ -21,9 +23,10 @@ func RegisterFlags() *Flags {
 	f := &Flags{}
 	flag.DurationVar(&f.time, "soak.time", time.Minute, "how long to soak")
 	flag.Uint64Var(&f.seed, "soak.seed", 0, "of the soak; 0: a new one")
-	flag.Float64Var(&f.pace, "soak.pace", 1, "how much is written and read in a second, relative to what one core can do")
+	flag.Float64Var(&f.pace, "soak.pace", 0.5, "how much is written and read in a second; 0.25 leaves half of a core free")
 	flag.StringVar(&f.docs, "soak.docs", "", "write soak.md and the curve of memory into this folder")
 	flag.StringVar(&f.heap, "soak.heap", "", "write a profile of the heap at the end into this file")
+	flag.IntVar(&f.cpus, "soak.procs", 8, "GOMAXPROCS meanwhile: beyond the cores, goroutines are interrupted anywhere")
 	return f
 }
 
@@ -39,6 +42,7 @@ func (f *Flags) Soak(t *testing.T, o Options) {
 		o.Seed = rand.Uint64()
 	}
 	t.Logf("seed %d: play it again with -soak.seed=%d", o.Seed, o.Seed)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(f.cpus, runtime.GOMAXPROCS(0))))
 	report, err := Run(t.Context(), o)
 	t.Log(report)
 	if err != nil {

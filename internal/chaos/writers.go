@@ -37,7 +37,7 @@ const (
 	// namespace. Each changes every few hundred milliseconds.
 	hotEach = 3
 	// hotRate is how many writes of large objects there are in a second, at pace 1.
-	hotRate = 6
+	hotRate = 10
 	// The sizes of large objects.
 	hotText, hotSpec = 100 << 10, 95 << 10
 )

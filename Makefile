@@ -50,10 +50,10 @@ fuzz: ## each fuzz target for FUZZTIME (default 60s)
 	  for f in $$(go test -list '^Fuzz' $$p | grep ^Fuzz); do \
 	    echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
 
-# Both at the same time, at a pace that leaves a core and a half of two alone.
+# Both at the same time, at a pace that takes about half of a core each.
 SOAK_TIME ?= 20m
 SOAK_SEED ?= 0
-SOAK_PACE ?= 0.25
+SOAK_PACE ?= 0.15
 SOAK      := -tags setclock -count=1 -timeout 0 -v -run '^TestSoak$$'
 SOAKFLAGS := -soak.time=$(SOAK_TIME) -soak.seed=$(SOAK_SEED) -soak.pace=$(SOAK_PACE) $(if $(SOAK_DOCS),-soak.docs=$(abspath $(SOAK_DOCS)))
 soak: servers ## chaos on both servers for SOAK_TIME (default 20m); SOAK_SEED=N plays one again, SOAK_DOCS=docs writes docs/soak.md (with 1h)

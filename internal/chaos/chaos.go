@@ -90,13 +90,16 @@ type run struct {
 	backup   *backup
 	memory   *sampler
 
+	newsMu sync.Mutex
+	news   []chan string // of the readers of this round
+
 	wrongMu sync.Mutex
 	wrong   tally // what readers found
 }
 
 // patience is how long informers may take to be equal to the server once all is
 // calm, and servers to come up. Nothing healthy comes near it.
-const patience = 45 * time.Second
+const patience = 2 * time.Minute
 
 // Run plays chaos and reports. The error says what kept it from being played; what
 // was found wrong is in the report.
@@ -149,7 +152,7 @@ func (r *run) play(ctx context.Context, began time.Time) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.mild.Close()) }()
-	r.writers = startWriters(r.clients, r.Rate, r.Pace, r.Seed)
+	r.writers = startWriters(r.clients, r.tell, r.Rate, r.Pace, r.Seed)
 	defer r.writers.stop()
 	if err := r.cast(); err != nil {
 		return err
@@ -193,13 +196,21 @@ func (r *run) round(ctx context.Context, number int) error {
 	r.writers.pause(false)
 	r.wild.Store(true)
 	var crowd sync.WaitGroup
+	var news []chan string
 	for _, m := range r.members {
 		for _, d := range m.readers {
-			rng := chance(r)
-			crowd.Go(func() { r.read(ctx, d, rng) })
+			for range 2 {
+				d.news = make(chan string, 1)
+				news = append(news, d.news)
+				rng := chance(r)
+				crowd.Go(func() { r.read(ctx, d, rng) })
+			}
 		}
 		crowd.Go(func() { m.comeAndGo(ctx, r) })
 	}
+	r.newsMu.Lock()
+	r.news = news
+	r.newsMu.Unlock()
 	rng := chance(r)
 	crowd.Go(func() { r.jumpAbout(ctx, rng) })
 	disturbed := r.disturb(ctx, number)

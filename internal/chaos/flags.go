@@ -23,7 +23,7 @@ func RegisterFlags() *Flags {
 	f := &Flags{}
 	flag.DurationVar(&f.time, "soak.time", time.Minute, "how long to soak")
 	flag.Uint64Var(&f.seed, "soak.seed", 0, "of the soak; 0: a new one")
-	flag.Float64Var(&f.pace, "soak.pace", 0.5, "how much is written and read in a second; 0.25 leaves half of a core free")
+	flag.Float64Var(&f.pace, "soak.pace", 0.5, "how much is written and read in a second; 0.15 takes about half of a core")
 	flag.StringVar(&f.docs, "soak.docs", "", "write soak.md and the curve of memory into this folder")
 	flag.StringVar(&f.heap, "soak.heap", "", "write a profile of the heap at the end into this file")
 	flag.IntVar(&f.cpus, "soak.procs", 8, "GOMAXPROCS meanwhile: beyond the cores, goroutines are interrupted anywhere")

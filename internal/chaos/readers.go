@@ -18,11 +18,13 @@ type reader struct {
 	verify func(metav1.Object) error
 	get    func(key string) (metav1.Object, bool)
 	all    func(yield func(metav1.Object) bool)
+	// news are keys that were just written, for readers that chase them.
+	news chan string
 }
 
 const (
 	// readRate is how many objects a reader asks for in a second, at pace 1.
-	readRate = 100
+	readRate = 50
 	// held is how many objects a reader holds on to.
 	held = 32
 )
@@ -43,7 +45,9 @@ func (r *run) read(ctx context.Context, d reader, rng *rand.Rand) {
 		r.inspect(d, obj, "an object that was just read")
 	}
 	for r.wild.Load() && ctx.Err() == nil {
-		if rng.IntN(200) == 0 {
+		if d.chase(ctx, look) {
+			// It was there in the moment of the change.
+		} else if rng.IntN(200) == 0 {
 			for obj := range d.all {
 				look(obj)
 			}
@@ -56,6 +60,45 @@ func (r *run) read(ctx context.Context, d reader, rng *rand.Rand) {
 		}
 	}
 	r.reads.Add(n)
+}
+
+// chase asks for an object that was just written until the change is there, so that
+// readers of all views are the first to want its new state, at the same time.
+func (d reader) chase(ctx context.Context, look func(metav1.Object)) bool {
+	const attempts, apart = 100, 200 * time.Microsecond
+	var key string
+	select {
+	case key = <-d.news:
+	default:
+		return false
+	}
+	before := ""
+	for i := 0; i < attempts && ctx.Err() == nil; i++ {
+		obj, ok := d.get(key)
+		switch {
+		case !ok: // of another kind, or deleted
+			return false
+		case i == 0:
+			before = obj.GetResourceVersion()
+		case obj.GetResourceVersion() != before:
+			look(obj)
+			return true
+		}
+		time.Sleep(apart)
+	}
+	return true
+}
+
+// tell has readers chase an object. Those that are busy do not.
+func (r *run) tell(key string) {
+	r.newsMu.Lock()
+	defer r.newsMu.Unlock()
+	for _, to := range r.news {
+		select {
+		case to <- key:
+		default:
+		}
+	}
 }
 
 // inspect verifies an object that a reader holds.

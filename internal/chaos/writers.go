@@ -18,6 +18,7 @@ import (
 // writers create, change and delete objects, directly in the server.
 type writers struct {
 	clients *clients
+	tell    func(key string) // of an object that is being changed
 	written atomic.Uint64
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -37,13 +38,13 @@ const (
 	// namespace. Each changes every few hundred milliseconds.
 	hotEach = 3
 	// hotRate is how many writes of large objects there are in a second, at pace 1.
-	hotRate = 10
+	hotRate = 16
 	// The sizes of large objects.
 	hotText, hotSpec = 100 << 10, 95 << 10
 )
 
-func startWriters(c *clients, rate, pace float64, seed uint64) *writers {
-	w := &writers{clients: c, each: every(rate*pace) * writerCount, hot: every(hotRate * pace)}
+func startWriters(c *clients, tell func(key string), rate, pace float64, seed uint64) *writers {
+	w := &writers{clients: c, tell: tell, each: every(rate*pace) * writerCount, hot: every(hotRate * pace)}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	w.pause(true)
 	for i := range writerCount {
@@ -130,6 +131,7 @@ func (w *writers) put(gvr schema.GroupVersionResource, obj *unstructured.Unstruc
 		return err
 	}
 	client := w.clients.dynamic.Resource(gvr).Namespace(obj.GetNamespace())
+	w.tell(obj.GetNamespace() + "/" + obj.GetName())
 	_, err = client.Patch(ctx, obj.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
 	if apierrors.IsNotFound(err) {
 		_, err = client.Create(ctx, obj, metav1.CreateOptions{})

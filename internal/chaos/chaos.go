@@ -1,8 +1,12 @@
-// Package chaos is a soak test of informers: writers change objects in a server,
-// informers of many shapes look on through a proxy that injects faults, the server
-// itself is restarted, killed, made to forget and wound back, and subscribers join,
-// leave, block, panic and change what they are given. Again and again everything
-// stops, and all that the informers hold and have told is compared with the server.
+// Package chaos is a soak test of informers: writers change objects in a server, some
+// of them large and changed all the time. Informers of many shapes, native and
+// drop-in, with several views of one watch and with transforms, look on through
+// proxies that inject faults; the server itself is restarted, killed, made to forget
+// and restored from backups, the clock jumps, and subscribers join, leave, block,
+// panic and change what they are given. Again and again everything stops, and all
+// that the informers hold and have delivered is compared with the server. Readers
+// look meanwhile whether anybody changes the objects that they hold, and the memory
+// of the process is sampled: after a warm-up it must not grow.
 //
 // A run follows from its seed as far as it can: which faults meet which request, what
 // is written, and what is done to the server when. Which of these comes first in time

@@ -57,7 +57,7 @@ func locked(name string, do func() error) error {
 		if !errors.Is(err, fs.ErrExist) || time.Now().After(deadline) {
 			return err
 		}
-		time.Sleep(10 * time.Millisecond)
+		<-time.After(10 * time.Millisecond)
 	}
 }
 

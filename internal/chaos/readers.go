@@ -45,7 +45,7 @@ func (r *run) read(ctx context.Context, d reader, rng *rand.Rand) {
 		r.inspect(d, obj, "an object that was just read")
 	}
 	for r.wild.Load() && ctx.Err() == nil {
-		if d.chase(ctx, look) {
+		if r.chase(ctx, d, look) {
 			// It was there in the moment of the change.
 		} else if rng.IntN(200) == 0 {
 			for obj := range d.all {
@@ -64,7 +64,7 @@ func (r *run) read(ctx context.Context, d reader, rng *rand.Rand) {
 
 // chase asks for an object that was just written until the change is there, so that
 // readers of all views are the first to want its new state, at the same time.
-func (d reader) chase(ctx context.Context, look func(metav1.Object)) bool {
+func (r *run) chase(ctx context.Context, d reader, look func(metav1.Object)) bool {
 	const attempts, apart = 100, 200 * time.Microsecond
 	var key string
 	select {
@@ -84,7 +84,7 @@ func (d reader) chase(ctx context.Context, look func(metav1.Object)) bool {
 			look(obj)
 			return true
 		}
-		time.Sleep(apart)
+		r.sleep(ctx, apart)
 	}
 	return true
 }

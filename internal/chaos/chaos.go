@@ -204,6 +204,7 @@ func (r *run) round(ctx context.Context, number int) error {
 	for _, m := range r.members {
 		for _, d := range m.readers {
 			for range 2 {
+				d := d // each has news of its own
 				d.news = make(chan string, 1)
 				news = append(news, d.news)
 				rng := chance(r)

@@ -3,6 +3,7 @@
 //
 //	go run . -objects 50000 -rounds 3 -million -docs ../docs
 //	go run . -objects 3000 -rounds 1 -only sync-pods,updates-1
+//	go run . -workloads -time 2m -docs ../docs
 //	go run . -study
 //
 // Each run is a process of its own, so that its peak memory is its own, too; the
@@ -12,4 +13,7 @@
 // with their limits. What a child process does for one is in the function of
 // that name in works (child.go). lab.go has the servers, report.go and chart.go
 // what is printed and written.
+//
+// The workloads are another program in the same house: see workloads.go here for
+// what is compared, and internal/workloads for the loads and the subjects.
 package main

@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/kinform/kinform/internal/workloads"
 )
 
 var (
@@ -18,10 +20,15 @@ var (
 	profile     = flag.String("profile", "", "write CPU profiles of the last round to files that start with this")
 	million     = flag.Bool("million", false, "let the growth go up to a million pods (the server takes some GB); otherwise up to -objects")
 	docs        = flag.String("docs", "", "write benchmarks.md and the charts into this folder")
+	matrix      = flag.Bool("workloads", false, "run the matrix of workloads instead, and write workloads.md into the folder of -docs; -only selects, as with benchmarks")
+	loadTime    = flag.Duration("time", 2*time.Minute, "how long the load of each workload lasts")
 	study       = flag.Bool("study", false, "compare ways of packing instead; see docs/packing.md")
 )
 
 func main() {
+	if workloads.IsChild() {
+		exit(workloads.Child())
+	}
 	if t := os.Getenv(taskVariable); t != "" {
 		exit(child(t))
 	}
@@ -30,6 +37,9 @@ func main() {
 	defer stop()
 	if *study {
 		exit(runStudy(*objectCount))
+	}
+	if *matrix {
+		exit(runWorkloads(ctx))
 	}
 	exit(run(ctx))
 }

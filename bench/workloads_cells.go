@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/kinform/kinform/internal/workloads"
+)
+
+// A measure is one figure of a subject that is compared with client-go's.
+type measure struct {
+	name  string
+	unit  unit
+	value func(workloads.Report) float64
+	// factor and slack are how much worse than client-go's it may be without being
+	// called worse: factor times it, and slack on top.
+	factor, slack float64
+}
+
+// measures are what is compared. What differs by less than the tolerance differs
+// from run to run, too.
+var measures = []measure{
+	{"peak RSS", inBytes, func(r workloads.Report) float64 { return float64(r.PeakRSS) }, 1.05, 8 << 20},
+	{"heap and mapped", inBytes, func(r workloads.Report) float64 { return float64(r.PeakOwn) }, 1.05, 8 << 20},
+	{"held", inBytes, held, 1.05, 8 << 20},
+	{"CPU", inSeconds, func(r workloads.Report) float64 { return r.CPU }, 1.10, 0.5},
+	{"pauses", inSeconds, func(r workloads.Report) float64 { return r.Pauses }, 1.25, 0.050},
+	{"longest pause", inSeconds, func(r workloads.Report) float64 { return r.Longest }, 2, 0.020},
+}
+
+// held is what lives on the heap and outside of it when the load ends.
+func held(r workloads.Report) float64 { return float64(r.Live + r.LiveMapped) }
+
+// expected are ratios to client-go's figure that are kept where the objects are
+// alike: those of the benchmarks.
+var expected = map[string]map[string]float64{
+	"rollout": {"peak RSS": 1.0 / 10, "held": 1.0 / 25},
+}
+
+// reasons say why a cell is worse than client-go's, by workload, subject and measure.
+// A cell without a reason fails the run.
+var reasons = map[[3]string]string{}
+
+// A cell is one measure of one subject beside client-go's.
+type cell struct {
+	measure
+	peer, this float64
+	limit      float64 // the ratio that is expected, 0 where none is
+	reason     string
+}
+
+func (c cell) ratio() float64 {
+	if c.peer == 0 {
+		return 0
+	}
+	return c.this / c.peer
+}
+
+// worse tells whether the cell is worse than client-go's, or than what is expected.
+func (c cell) worse() bool {
+	if c.limit > 0 {
+		return c.this > c.limit*c.peer
+	}
+	return c.this > c.factor*c.peer+c.slack
+}
+
+// verdict is what a table says of a cell that is worse.
+func (c cell) verdict() string {
+	text := fmt.Sprintf("%s %s", c.name, ratioText(c.ratio()))
+	if c.limit > 0 {
+		text += " (expected ≤ " + ratioText(c.limit) + ")"
+	}
+	if c.reason != "" {
+		text += ": " + c.reason
+	}
+	return text
+}
+
+// workloadResult is a run of a workload with what the server computed meanwhile.
+type workloadResult struct {
+	workloads.Result
+	server float64 // seconds
+}
+
+// peer is client-go's outcome under the same limit.
+func (r workloadResult) peer(o workloads.Outcome) workloads.Outcome {
+	for _, p := range r.Reports {
+		if p.Name == workloads.ClientGo && p.Limited == o.Limited {
+			return p
+		}
+	}
+	return workloads.Outcome{}
+}
+
+// cells compares an outcome with client-go's.
+func (r workloadResult) cells(o workloads.Outcome) []cell {
+	peer := r.peer(o)
+	var all []cell
+	for _, m := range measures {
+		all = append(all, cell{
+			measure: m, peer: m.value(peer.Report), this: m.value(o.Report),
+			limit:  expected[r.Workload.Name][m.name],
+			reason: reasons[[3]string{r.Workload.Name, o.Name, m.name}],
+		})
+	}
+	return all
+}
+
+// worse are the cells of an outcome that are worse than client-go's; of one that
+// failed none is compared, as it is worse altogether.
+func (r workloadResult) worse(o workloads.Outcome) []cell {
+	if o.Name == workloads.ClientGo || o.Failed != "" || r.peer(o).Failed != "" {
+		return nil
+	}
+	var all []cell
+	for _, c := range r.cells(o) {
+		if c.worse() {
+			all = append(all, c)
+		}
+	}
+	return all
+}

@@ -5,7 +5,7 @@ MODULES := test/apiserver test/controllerruntime bench
 GOTEST  := go test -race -timeout 15m
 
 .DEFAULT_GOAL := help
-.PHONY: help test short check unit real modules servers bench lint fuzz soak demo
+.PHONY: help test short check unit real modules servers bench workloads lint fuzz soak demo
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -40,6 +40,10 @@ modules: servers ## the tests of the other modules, and the drop-ins with client
 BENCH ?= -million -docs ../docs
 bench: servers ## side by side with client-go; writes docs/benchmarks.md, fails on a ratio worse than its limit (about an hour)
 	go -C bench run . $(BENCH)
+
+WORKLOADS ?= -docs ../docs
+workloads: ## loads that nobody tuned for, beside client-go; writes docs/workloads.md, fails where kinform is worse (half an hour)
+	go -C bench run . -workloads $(WORKLOADS)
 
 lint: ## golangci-lint, built from its module (slow the first time)
 	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run ./...

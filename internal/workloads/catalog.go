@@ -36,8 +36,8 @@ func All() []Workload {
 		},
 		{
 			Name: "rollout", Title: "A deployment of 10,000 pods rolled over", Resources: of(pods), Objects: 10_000, ObjectSize: 8 * kB,
-			Text: "Pods of the new template come, are scheduled, run and get ready; pods of the old one are marked, and go. In two minutes all are replaced. One handler reads.",
-			Use:  Use{Read: true}, Rate: 500, Limit: 768 * mib, fill: rolledOver,
+			Text: "Pods of the new template come and get ready; pods of the old one are marked, and go. In two minutes all are replaced. One handler reads.",
+			Use:  Use{Read: true}, Rate: 340, Limit: 512 * mib, fill: rolledOver,
 		},
 		{
 			Name: "recreate", Title: "1,000 objects deleted and made again under their names", Resources: of(pods), Objects: 1000, ObjectSize: 8 * kB,

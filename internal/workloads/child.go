@@ -191,10 +191,7 @@ func (c *child) obey(ctx context.Context, in io.Reader) error {
 			c.meter.begin()
 			c.begin(ctx)
 		case cmd.Reach > 0:
-			c.progress.wait(cmd.Reach)
-			if c.Counted {
-				c.useOnce(ctx)
-			}
+			r.Failed = c.reach(ctx, cmd.Reach)
 		case cmd.End != nil:
 			r.Report = c.end(*cmd.End)
 		}
@@ -238,8 +235,20 @@ func (c *child) begin(ctx context.Context) {
 	}
 }
 
-// useOnce uses the objects as much as it takes a step to be made.
-func (c *child) useOnce(ctx context.Context) {
+// reach waits for a version and uses the objects then. It returns why it gave up.
+func (c *child) reach(ctx context.Context, version uint64) (failed string) {
+	if !c.progress.wait(version) {
+		return fmt.Sprintf("has not seen version %d after %v of silence", version, patience)
+	}
+	if err := c.useOnce(ctx); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// useOnce uses the objects once, as after each step of a run that is counted in
+// changes.
+func (c *child) useOnce(ctx context.Context) error {
 	if c.Use.ListEvery > 0 {
 		c.list()
 	}
@@ -250,10 +259,9 @@ func (c *child) useOnce(ctx context.Context) {
 		}
 	}
 	if c.Use.Visit > 0 {
-		if err := c.visit(ctx); err != nil {
-			panic(err) // the parent sees it on the error output
-		}
+		return c.visit(ctx)
 	}
+	return nil
 }
 
 // watchMemory takes samples, and gives up above the ceiling.

@@ -90,15 +90,23 @@ func (p *progress) reached(version uint64) {
 	}
 }
 
-func (p *progress) wait(version uint64) {
+// patience is how long handlers may be silent while a version is waited for.
+const patience = 2 * time.Minute
+
+// wait waits until a handler was called with a version, and tells whether it was.
+func (p *progress) wait(version uint64) bool {
 	for {
 		p.mu.Lock()
 		there, changed := p.version >= version, p.changed
 		p.mu.Unlock()
 		if there {
-			return
+			return true
 		}
-		<-changed
+		select {
+		case <-changed:
+		case <-time.After(patience):
+			return false
+		}
 	}
 }
 

@@ -33,9 +33,11 @@ func (r *run) start(ctx context.Context, s Subject) error {
 	p := &process{subject: s, cmd: exec.CommandContext(ctx, r.Program)}
 	p.cmd.Env = append(os.Environ(), taskVariable+"="+string(text))
 	p.cmd.WaitDelay = 10 * time.Second
+	limit := "off"
 	if s.Limited {
-		p.cmd.Env = append(p.cmd.Env, fmt.Sprintf("GOMEMLIMIT=%d", r.workload.Limit))
+		limit = fmt.Sprint(r.workload.Limit)
 	}
+	p.cmd.Env = append(p.cmd.Env, "GOMEMLIMIT="+limit)
 	p.cmd.Stderr = &p.stderr
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return err

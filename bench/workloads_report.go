@@ -73,7 +73,7 @@ func (r workloadResult) busy() float64 {
 
 func (r workloadResult) summary() string {
 	text := fmt.Sprintf("%s objects (%s), %s changes in %.0f s", thousands(float64(r.Objects)), inBytes.format(float64(r.Bytes)), thousands(float64(r.Changes)), r.Took.Seconds())
-	if r.Behind > 0 {
+	if r.Behind > r.Changes/100 {
 		text += fmt.Sprintf(" (%s could not be made in time)", thousands(float64(r.Behind)))
 	}
 	return text + fmt.Sprintf("; server and subjects took %.0f%% of %d cores", 100*r.busy(), runtime.NumCPU())

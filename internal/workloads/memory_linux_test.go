@@ -60,7 +60,7 @@ var small = []smallWorkload{
 	{Request: Request{Workload: "random-1m", Objects: 5, Options: Options{Changes: 100, Step: 5}}},
 	{Request: Request{Workload: "endpointslices", Options: Options{Changes: 800, Step: 40}}},
 	{Request: Request{Workload: "custom-200k", Options: Options{Changes: 300, Step: 15}}},
-	{alike: true, Request: Request{Workload: "rollout", Objects: 2000, Options: Options{Changes: 6000, Step: 200}}},
+	{alike: true, Request: Request{Workload: "rollout", Objects: 6000, Options: Options{Changes: 6000, Step: 200}}},
 	{Request: Request{Workload: "recreate", Objects: 300, Options: Options{Changes: 3000, Step: 100}}},
 	{Request: Request{Workload: "list", Objects: 1000, Options: Options{Changes: 1000, Step: 50}}},
 	{Request: Request{Workload: "gets", Objects: 1000, Options: Options{Changes: 1000, Step: 50}}},

@@ -151,7 +151,7 @@ func (r *run) counted(ctx context.Context) error {
 }
 
 // paced makes changes at the workload's rate. What was not made in time is made as
-// fast as it goes, and at the end left out.
+// fast as possible, and left out at the end.
 func (r *run) paced(ctx context.Context) (made, behind int, err error) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -159,7 +159,7 @@ func (r *run) paced(ctx context.Context) (made, behind int, err error) {
 	for {
 		passed := min(time.Since(began), r.Time)
 		due := int(passed.Seconds() * r.workload.Rate)
-		for burst := 0; made < due && burst < 100; burst++ {
+		for made < due && time.Since(began) < r.Time && ctx.Err() == nil {
 			if err := r.change(passed.Seconds() / r.Time.Seconds()); err != nil {
 				return made, 0, err
 			}

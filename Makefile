@@ -34,6 +34,7 @@ real: servers ## the tests against the real kube-apiserver and etcd
 OLDER := -modfile=go036.mod -tags clientgo036
 modules: servers ## the tests of the other modules, and the drop-ins with client-go's minor before
 	go -C test/controllerruntime test -timeout 10m ./...
+	go -C bench test .
 	go build $(OLDER) ./cache/... ./informers/... ./dynamicinformer ./metadatainformer
 	go test $(OLDER) -timeout 10m ./cache ./informers ./informers/internal/kinds ./dynamicinformer ./metadatainformer ./internal/dropin
 

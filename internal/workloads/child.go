@@ -238,7 +238,7 @@ func (c *child) begin(ctx context.Context) {
 // reach waits for a version and uses the objects then. It returns why it gave up.
 func (c *child) reach(ctx context.Context, version uint64) (failed string) {
 	if !c.progress.wait(version) {
-		return fmt.Sprintf("has not seen version %d after %v of silence", version, patience)
+		return fmt.Sprintf("has not seen version %d within %v", version, patience)
 	}
 	if err := c.useOnce(ctx); err != nil {
 		return err.Error()

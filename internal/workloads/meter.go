@@ -90,11 +90,13 @@ func (p *progress) reached(version uint64) {
 	}
 }
 
-// patience is how long handlers may be silent while a version is waited for.
+// patience is how long a version is waited for.
 const patience = 2 * time.Minute
 
 // wait waits until a handler was called with a version, and tells whether it was.
 func (p *progress) wait(version uint64) bool {
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
 	for {
 		p.mu.Lock()
 		there, changed := p.version >= version, p.changed
@@ -104,7 +106,7 @@ func (p *progress) wait(version uint64) bool {
 		}
 		select {
 		case <-changed:
-		case <-time.After(patience):
+		case <-limit.C:
 			return false
 		}
 	}

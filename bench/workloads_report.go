@@ -107,7 +107,7 @@ change. CPU, collections and their pauses are those under load. Ratios are to cl
 
 A cell counts as worse when it is worse than client-go's by more than 5%% and 8 MiB (memory), 10%% and 0.5 s (CPU), 25%% and
 50 ms (pauses together), or twice and 20 ms (the longest pause). Where objects are alike, the ratios of the benchmarks are
-expected. A cell that is worse and has no reason beside it fails the program.
+expected, with a fixed allowance for what does not grow with the objects. A cell that is worse and has no reason beside it fails the program.
 
 %d processors, %s, %s/%s; the run took %.0f minutes.
 

@@ -29,8 +29,8 @@ func TestVerdictOfWorkloads(t *testing.T) {
 		{"within the tolerance", "w", workloads.Report{PeakRSS: 100 * mb}, workloads.Report{PeakRSS: 112 * mb}, "nowhere"},
 		{"beyond the tolerance", "w", workloads.Report{PeakRSS: 100 * mb}, workloads.Report{PeakRSS: 114 * mb}, "peak RSS 1.14"},
 		{"heap and mapped count together", "w", workloads.Report{Live: 100 * mb}, workloads.Report{Live: 60 * mb, LiveMapped: 60 * mb}, "held 1.20"},
-		{"less than client-go, more than expected", "rollout", workloads.Report{PeakRSS: 100 * mb}, workloads.Report{PeakRSS: 50 * mb}, "peak RSS 1/2.0 (expected ≤ 1/10.0)"},
-		{"as expected", "rollout", workloads.Report{PeakRSS: 100 * mb}, workloads.Report{PeakRSS: 9 * mb}, "nowhere"},
+		{"less than client-go, more than expected", "rollout", workloads.Report{PeakRSS: 200 * mb}, workloads.Report{PeakRSS: 100 * mb}, "peak RSS 1/2.0 (expected ≤ 1/10.0 and 64 MiB)"},
+		{"as expected", "rollout", workloads.Report{PeakRSS: 200 * mb}, workloads.Report{PeakRSS: 80 * mb}, "nowhere"},
 		{"failed", "w", workloads.Report{PeakRSS: 100 * mb}, workloads.Report{Failed: "fell over"}, "fell over"},
 		{"client-go failed", "w", workloads.Report{Failed: "fell over"}, workloads.Report{PeakRSS: 100 * mb}, "client-go failed"},
 	} {

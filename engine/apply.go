@@ -147,12 +147,13 @@ type List struct {
 
 // Replace makes a partition equal to a list. Records that are in the store
 // already (an ingester gives back the stored one for an unchanged object) cost
-// nothing and tell nothing.
-func (c *Collection) Replace(p *Partition, list List) {
+// nothing and tell nothing. It returns the last states of what is gone.
+func (c *Collection) Replace(p *Partition, list List) (gone []*Record) {
 	c.write.Lock()
 	defer c.write.Unlock()
 	rep := &replacement{initial: c.waiting[p], newEpoch: list.NewEpoch}
-	changed, gone := c.difference(p, list)
+	var changed []*Record
+	changed, gone = c.difference(p, list)
 	n := len(changed) + len(gone)
 	deltas := make([]Delta, 0, n+1)
 	c.change(n, inParts(changed, gone), func(t *table, part []indexedChange) { deltas = c.step(t, part, rep, deltas) }, list.Stored)
@@ -164,6 +165,7 @@ func (c *Collection) Replace(p *Partition, list List) {
 	c.push(deltas, true)
 	c.supersede(deltas)
 	c.shrink()
+	return gone
 }
 
 // replacement tells step that the changes come from a list.
@@ -181,7 +183,7 @@ func (c *Collection) difference(p *Partition, list List) (changed, gone []*Recor
 			continue
 		}
 		listed[s/64] |= 1 << (s % 64)
-		if held := c.table.at(s); held != r && (list.NewEpoch || !r.older(held)) {
+		if held := c.table.at(s); held != r && (list.NewEpoch || !r.overtaken(held)) {
 			changed = append(changed, r)
 		}
 	}
@@ -298,9 +300,10 @@ func (c *Collection) step(t *table, changes []indexedChange, rep *replacement, d
 		case held == nil:
 			t.put(ch.Record, ch.values)
 			deltas = append(deltas, Delta{Kind: Added, New: ch.Record, Initial: rep != nil && rep.initial})
-		case ch.Record.older(held) && (rep == nil || !rep.newEpoch),
+		case ch.Record.overtaken(held) && (rep == nil || !rep.newEpoch),
 			rep == nil && !ch.Gone && held.sameState(ch.Record):
-			c.stale.Add(1)
+			// The store has it, or a newer state of that very object. Whoever applies
+			// it has counted it.
 		case ch.Gone:
 			t.remove(held.key)
 			deltas = append(deltas, Delta{Kind: Deleted, Old: held, New: ch.Record, FinalStateUnknown: rep != nil})

@@ -40,7 +40,6 @@ type Collection struct {
 	resident residency
 	log      Log
 
-	stale    atomic.Uint64
 	rejected rejects
 	kind     atomic.Pointer[Kinds]
 }

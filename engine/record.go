@@ -126,6 +126,9 @@ func (r *Record) older(o *Record) bool {
 	return r.number != 0 && o.number != 0 && r.number < o.number
 }
 
+// overtaken tells whether o is a newer state of the very object that r is of.
+func (r *Record) overtaken(o *Record) bool { return r.older(o) && !r.another(o) }
+
 // sameState tells whether two records are one state of one object. Versions that
 // no server made say nothing, so such records never count as the same.
 func (r *Record) sameState(o *Record) bool {

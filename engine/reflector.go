@@ -62,8 +62,16 @@ type Reflector struct {
 	// consistent: the next list must be a consistent read, as the server could
 	// not serve the version that we hold.
 	consistent bool
-	// gone is what tells events that come late from those that come again.
-	gone removals
+	// order tells events that are news from those that come again.
+	order order
+	// disorders counts the lists that events out of order led to, the last one at
+	// disorderAt.
+	disorders  int
+	disorderAt time.Time
+	// listedAt is when the last list was stored.
+	listedAt time.Time
+	// staleLogged: that events were left out was logged since all was well.
+	staleLogged bool
 	// suspect: the last watch broke, so the server may have been replaced by one
 	// whose history went back; ask before resuming.
 	suspect bool
@@ -115,7 +123,7 @@ type state func(context.Context) state
 // it then goes on where it was.
 func (r *Reflector) Run(ctx context.Context) error {
 	defer r.status.enter(Stopped)
-	r.refused = nil
+	r.refused, r.staleLogged = nil, false
 	next := r.start
 	for next != nil && ctx.Err() == nil {
 		next = next(ctx)
@@ -229,17 +237,34 @@ func (r *Reflector) replace(list List, version Version) {
 	if r.incomplete++; !list.Incomplete {
 		r.incomplete = 0
 	}
+	r.order.relisted(version, newest(list.Records), list.NewEpoch)
 	r.version, r.consistent, r.suspect = version, false, false
-	r.gone.reset(version)
+	r.listedAt = time.Now()
 	overcome := 0
 	list.Stored = func() { overcome = r.healthy(true) }
-	r.collection.Replace(r.part, list)
+	gone := r.collection.Replace(r.part, list)
+	if !list.NewEpoch {
+		r.order.vanished(gone, version)
+	}
+	r.order.settle(r.collection)
 	r.logRecovered(overcome)
 	r.in.compact()
 }
 
+// newest returns the highest version of some records.
+func newest(records []*Record) (v Version) {
+	for _, r := range records {
+		v.number = max(v.number, r.number)
+	}
+	return v
+}
+
 // watch follows the changes from the version that the store has reached.
 func (r *Reflector) watch(ctx context.Context) state {
+	relist, why := r.relistIn()
+	if why == errDisorder && relist <= 0 {
+		return r.list
+	}
 	if r.suspect && !r.in.objects { // versions of objects are not compared
 		if next := r.probe(ctx); next != nil || ctx.Err() != nil {
 			return next
@@ -256,11 +281,29 @@ func (r *Reflector) watch(ctx context.Context) state {
 	}
 	defer stream.Close()
 	r.answered()
-	if r.incomplete > 0 {
-		t := time.AfterFunc(10*r.options.Backoff.delay(r.incomplete, nil), func() { dog.cancel(errIncomplete) })
+	if why != nil {
+		t := time.AfterFunc(relist, func() { dog.cancel(why) })
 		defer t.Stop()
 	}
 	return r.follow(ctx, dog, stream)
+}
+
+// disorderPause is how soon after a list another one may follow because a watch sent
+// states from before it: such servers may end watches as fast as they begin.
+const disorderPause = 10 * time.Second
+
+// relistIn tells when the next watch is to end for a list, and why, if it is. Where
+// the last watch brought states from before the last list, or the list had no version,
+// versions do not say what happened between two watches; a list does.
+func (r *Reflector) relistIn() (time.Duration, error) {
+	since := time.Since(r.listedAt)
+	switch {
+	case r.incomplete > 0:
+		return 10 * r.options.Backoff.delay(r.incomplete, nil), errIncomplete
+	case r.order.disordered:
+		return disorderPause - since, errDisorder
+	}
+	return 0, nil
 }
 
 // watchTimeout is how long a watch is asked to last: 5 to 10 minutes, at random,
@@ -317,38 +360,66 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 		return batch, r.bookmark(ev)
 	}
 	record, err := r.in.record(ev.Item, true)
+	gone := ev.Type == wire.Deleted
 	if known := (*rejection)(nil); errors.As(err, &known) {
-		r.collection.reject(known.key, err)
-		if known.version.Before(r.version) {
-			return batch, nil // sent again, or late; the last good state is kept either way
-		}
-		if !known.version.IsZero() {
-			r.version = known.version
-		}
-		if ev.Type == wire.Deleted && known.held != nil {
-			batch = append(batch, Change{Record: known.held, Gone: true})
-		}
-		return batch, nil
+		return r.takeRejected(known, gone, batch), nil
 	}
 	if err != nil {
 		return batch, fmt.Errorf("watch %s: an event after version %s: %w", r.source, r.version, err)
 	}
-	version := record.Version()
-	if version.Before(r.version) {
-		late, err := r.gone.isLate(record.key, version, r.in.held)
-		if err != nil || !late {
-			r.collection.stale.Add(1) // sent again
+	held := r.in.held
+	if !r.order.isNews(record, held, r.version) {
+		// Only the store can tell, with all that came before.
+		r.collection.Apply(batch)
+		clear(batch)
+		batch = batch[:0]
+		held = r.collection.Get(record.key)
+		if stale, err := r.order.isStale(record, held, gone); stale || err != nil {
+			if stale {
+				r.leftOut(record, held)
+			}
 			return batch, err
 		}
-	} else if !version.IsZero() {
-		r.version = version
 	}
-	if ev.Type == wire.Deleted {
-		r.gone.note(record.key, version)
-	}
-	return append(batch, Change{Record: record, Gone: ev.Type == wire.Deleted}), nil
+	r.order.taken(record, held, gone)
+	r.advance(record.Version())
+	return append(batch, Change{Record: record, Gone: gone}), nil
 }
 
+// takeRejected reports an object that cannot be taken. Its last good state is kept,
+// but for its end.
+func (r *Reflector) takeRejected(known *rejection, gone bool, batch []Change) []Change {
+	r.collection.reject(known.key, known)
+	held := known.held
+	if gone && held != nil && !known.version.Before(held.Version()) {
+		batch = append(batch, Change{Record: held, Gone: true})
+	}
+	r.advance(known.version)
+	return batch
+}
+
+// advance notes the version of an event: where the watch would be resumed. It never
+// goes back, as late events and those of unordered servers would have it.
+func (r *Reflector) advance(v Version) {
+	if !v.IsZero() && !r.order.apart && !v.Before(r.version) {
+		r.version = v
+	}
+}
+
+// leftOut counts a stale event, and logs the first since all was well.
+func (r *Reflector) leftOut(record, held *Record) {
+	r.status.update(func(s *Status) { s.Stale++ })
+	if r.staleLogged {
+		return
+	}
+	r.staleLogged = true
+	stored := "none, its end is known"
+	if held != nil {
+		stored = held.Version().String()
+	}
+	r.collection.log.line("an event of an older state was left out; further ones are only counted",
+		"source", r.source.String(), "key", record.key, "version", record.Version().String(), "stored", stored)
+}
 // errIncomplete ends a watch that followed an incomplete list.
 var errIncomplete = errors.New("the last list had objects that could not be read")
 
@@ -371,9 +442,29 @@ func (r *Reflector) bookmark(ev Event) error {
 	return nil
 }
 
+// calm is how long no event must be out of order for the next one to be a surprise
+// again.
+const calm = 10 * time.Minute
+
+// outOfOrder lists after an event that nobody can place: at once at first, then ever
+// more rarely, as some proxies send such events all the time.
+func (r *Reflector) outOfOrder(err error) state {
+	if time.Since(r.disorderAt) > calm {
+		r.disorders = 0
+	}
+	r.disorderAt = time.Now()
+	if r.disorders++; r.disorders == 1 {
+		return r.list
+	}
+	return r.failed(fmt.Errorf("watch %s: %w", r.source, err), r.list)
+}
+
 // watchEnded decides how to go on after a watch. A productive one did something
 // for us, so that it can be resumed at once.
 func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) state {
+	if r.order.listed.IsZero() && !r.in.objects {
+		r.order.disordered = true // there is no version to resume at that a list gave
+	}
 	switch {
 	case ctx.Err() != nil:
 		return nil
@@ -395,8 +486,10 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 	case errors.Is(err, errWentBack):
 		r.consistent = true
 		return r.list
-	case errors.Is(err, errIncomplete), errors.Is(err, errOutOfOrder):
+	case errors.Is(err, errIncomplete), errors.Is(err, errDisorder):
 		return r.list
+	case errors.Is(err, errOutOfOrder):
+		return r.outOfOrder(err)
 	case errors.Is(err, ErrStalled):
 		// Where nothing happens at all, servers have nothing to say. Ask.
 		r.suspect = true
@@ -461,6 +554,7 @@ func (r *Reflector) healthy(listed bool) (overcome int) {
 	if r.fruitless == 0 {
 		overcome = r.outage
 		r.outage, r.logged = 0, nil
+		r.staleLogged = r.staleLogged && overcome == 0
 	}
 	r.status.update(func(s *Status) {
 		if failed {
@@ -486,7 +580,7 @@ func (r *Reflector) failed(err error, next state) state {
 	err = shorten(r.source, err)
 	r.failures++
 	r.outage++
-	delay := r.options.Backoff.delay(max(r.failures, r.fruitless), err)
+	delay := r.options.Backoff.delay(max(r.failures, r.fruitless, r.disorders-1), err)
 	reason := ReasonOf(err)
 	r.status.update(func(s *Status) {
 		s.Cause, s.Reason, s.Attempts, s.NextTry = err, reason, r.failures, time.Now().Add(delay)

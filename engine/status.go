@@ -71,6 +71,9 @@ type Status struct {
 	// Lists, Watches and Expired count requests, and how often the server had
 	// forgotten the version that was asked for.
 	Lists, Watches, Expired uint64
+	// Stale counts the events that were left out, because the store had that state of
+	// the object or a newer one, or because the object's end was known.
+	Stale uint64
 	// Epochs counts how often the server's history went back.
 	Epochs uint64
 }

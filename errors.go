@@ -37,4 +37,5 @@ const (
 	Garbled      = engine.Garbled
 	Cut          = engine.Cut
 	ServerError  = engine.ServerError
+	Unsupported  = engine.Unsupported
 )

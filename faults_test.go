@@ -103,6 +103,17 @@ func body(resp *http.Response, text string) {
 	resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
 }
 
+// kept is an answer that never arrives.
+type kept struct {
+	io.ReadCloser
+	ctx context.Context
+}
+
+func (k kept) Read([]byte) (int, error) {
+	<-k.ctx.Done()
+	return 0, k.ctx.Err()
+}
+
 // watchSays replaces the first watch by a text.
 func watchSays(text string) func(*stage) {
 	return func(s *stage) {
@@ -135,7 +146,10 @@ var faults = []fault{
 	}, does: "ends: Run returns a `*RefusedError`, WaitSynced returns at once", user: "report it and exit; Run can be called again"},
 	{name: "403 for the watch alone", reason: kinform.Forbidden, first: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: watches, Status: 403})
-	}, does: keepsServes + tries, user: "grant `watch`"},
+	}, does: "lists at intervals, 0.8 s at first, 30 to 45 s at last, and tries to watch after each list", user: "grant `watch`"},
+	{name: "405 for the watch: the server cannot do it", reason: kinform.Unsupported, first: func(s *stage) {
+		s.server.Inject(apisim.Fault{Match: watches, Status: 405})
+	}, does: "lists at intervals, 0.8 s at first, 30 to 45 s at last, and tries to watch after each list", user: "nothing, if what is up to 45 s old will do"},
 	{name: "404: the server does not have the resource", reason: kinform.NoResource, first: func(s *stage) { s.options.Resource = gadgets },
 		does: tries, user: "install the CRD, or correct `Resource`; `Policy: Optional` counts it as empty"},
 	{name: "404 with `Policy: Optional`", reason: kinform.NoResource, first: func(s *stage) {
@@ -148,7 +162,7 @@ var faults = []fault{
 	{name: "503: the server is not ready", reason: kinform.ServerError, first: answers(503), does: tries, user: "wait"},
 	{name: "504 for the watch: the server cannot reach etcd", reason: kinform.ServerError, first: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: watches, Status: 504})
-	}, does: keepsServes + tries, user: "look at etcd"},
+	}, does: keepsServes + tries + ", and lists every second time", user: "look at etcd"},
 	{name: "502 with a page of HTML from a proxy", reason: kinform.ServerError, first: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: onConfigMaps, Status: 502, Body: page})
 	}, does: tries, user: "look at the proxy"},
@@ -204,6 +218,15 @@ var faults = []fault{
 			}
 		})
 	}, does: "tries once more, then lists, ever more rarely", user: "look for a proxy that cannot stream"},
+	{name: "watches bring nothing: a proxy buffers them", reason: kinform.Stalled, first: func(s *stage) {
+		s.options.Silence = 300 * time.Millisecond
+		s.tamper(func(r *http.Request, resp *http.Response) {
+			if isWatch(r) {
+				resp.Body = kept{resp.Body, r.Context()}
+			}
+		})
+	}, later: (*stage).change,
+		does: "lists after two watches that brought nothing, 300 s by default; where that finds changes, every 30 s from then on", user: "have the proxy not buffer; watch `Staleness`"},
 
 	// What is sent.
 	{name: "a watch sends garbage", reason: kinform.Garbled, first: watchSays(`{"type":"ADDED","object":{"metadata":{"name":["a"]}}}` + "\n"),
@@ -322,7 +345,7 @@ func happen(t *testing.T, f fault) string {
 	seen := f.seen
 	if seen == nil {
 		seen = func(_ *stage, st kinform.Status) bool {
-			return st.Cause() != nil && (st.State() == kinform.Waiting || st.State() == kinform.Stopped || st.State() == kinform.Absent)
+			return st.Cause() != nil && (st.State() == kinform.Waiting || st.State() == kinform.Stopped || st.State() == kinform.Absent || st.State() == kinform.Polling)
 		}
 	}
 	var st kinform.Status

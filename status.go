@@ -15,10 +15,11 @@ type State = engine.State
 const (
 	Idle     = engine.Idle     // Run was not called
 	Listing  = engine.Listing  // reading the whole set
-	Watching = engine.Watching // in touch with the server
+	Watching = engine.Watching // following what happens
 	Waiting  = engine.Waiting  // something failed; it will be tried again
 	Stopped  = engine.Stopped  // Run has returned
 	Absent   = engine.Absent   // an optional resource is not served, and counts as empty
+	Polling  = engine.Polling  // listed at an interval, as it cannot be watched; Cause says why
 )
 
 // SourceStatus tells how one list and watch is doing: an informer has one, or
@@ -81,9 +82,11 @@ func (s Status) Cause() error { return s.worst().Cause }
 // Reason is the kind of that failure, "" while there is none.
 func (s Status) Reason() Reason { return s.worst().Reason }
 
-// Staleness is how long ago the server was last heard of: the store is at most
-// that old while the state is Watching. Before it was ever heard of, it is the
-// largest duration there is.
+// Staleness is how long ago the server last said what proves the state: a list, an
+// event, a bookmark, or that its version is still the same. The store is at most that
+// old. That a connection is open proves nothing. Before the first list it is the
+// largest duration there is. A quiet resource is proven every 150 s
+// (Options.Silence) where the server sends no bookmarks, every 300 s at the latest.
 func (s Status) Staleness() time.Duration {
 	last := s.worst().LastContact
 	for _, src := range s.Sources {

@@ -155,11 +155,12 @@ type SourceStatus struct {
 	// Listed and Received are the objects and bytes of the present or last list.
 	Listed   int   `json:"listed"`
 	Received int64 `json:"received,omitempty"`
-	// Lists, Watches, Expired and Epochs are counted as in engine.Status.
+	// Lists, Watches, Expired, Epochs and Stale are counted as in engine.Status.
 	Lists   uint64 `json:"lists"`
 	Watches uint64 `json:"watches"`
 	Expired uint64 `json:"expired,omitempty"`
 	Epochs  uint64 `json:"epochs,omitempty"`
+	Stale   uint64 `json:"stale,omitempty"`
 }
 
 // Duration is written as people do: "2m30s".

@@ -104,7 +104,7 @@ func status(inf *engine.Informer) Status {
 			Reason: string(src.Reason), Cause: cause(src), Attempts: src.Attempts, NextTry: src.NextTry,
 			Version: src.Version.String(), LastContact: src.LastContact,
 			Listed: src.Listed, Received: src.Received,
-			Lists: src.Lists, Watches: src.Watches, Expired: src.Expired, Epochs: src.Epochs,
+			Lists: src.Lists, Watches: src.Watches, Expired: src.Expired, Epochs: src.Epochs, Stale: src.Stale,
 		})
 	}
 	return s

@@ -141,7 +141,8 @@ func (d Description) status(t *text) {
 		t.line(2, "last list", fmt.Sprintf("%d objects, %d bytes", src.Listed, src.Received))
 		t.line(2, "requests", fmt.Sprintf("%d lists, %d watches", src.Lists, src.Watches)+
 			when(src.Expired > 0, fmt.Sprintf(", version forgotten %d times", src.Expired))+
-			when(src.Epochs > 0, fmt.Sprintf(", history went back %d times", src.Epochs)))
+			when(src.Epochs > 0, fmt.Sprintf(", history went back %d times", src.Epochs))+
+			when(src.Stale > 0, fmt.Sprintf(", %d stale events left out", src.Stale)))
 		if src.Cause != "" {
 			t.line(2, "failing", fmt.Sprintf("%s, %d times: %s", src.Reason, src.Attempts, oneLine(src.Cause)))
 		}

@@ -147,13 +147,13 @@ type List struct {
 
 // Replace makes a partition equal to a list. Records that are in the store
 // already (an ingester gives back the stored one for an unchanged object) cost
-// nothing and tell nothing. It returns the last states of what is gone.
-func (c *Collection) Replace(p *Partition, list List) (gone []*Record) {
+// nothing and tell nothing. It returns how many
+// objects have changed, and the last states of those that are gone.
+func (c *Collection) Replace(p *Partition, list List) (changes int, gone []*Record) {
 	c.write.Lock()
 	defer c.write.Unlock()
 	rep := &replacement{initial: c.waiting[p], newEpoch: list.NewEpoch}
-	var changed []*Record
-	changed, gone = c.difference(p, list)
+	changed, gone := c.difference(p, list)
 	n := len(changed) + len(gone)
 	deltas := make([]Delta, 0, n+1)
 	c.change(n, inParts(changed, gone), func(t *table, part []indexedChange) { deltas = c.step(t, part, rep, deltas) }, list.Stored)
@@ -165,7 +165,7 @@ func (c *Collection) Replace(p *Partition, list List) (gone []*Record) {
 	c.push(deltas, true)
 	c.supersede(deltas)
 	c.shrink()
-	return gone
+	return n, gone
 }
 
 // replacement tells step that the changes come from a list.

@@ -142,7 +142,7 @@ func (s *playbook) sends(events ...Event) {
 	synctest.Wait()
 }
 
-func addedAs(name, state string) Event    { return Event{Type: wire.Added, Item: item(name, state)} }
+func addedAs(name, state string) Event  { return Event{Type: wire.Added, Item: item(name, state)} }
 func modified(name, state string) Event { return Event{Type: wire.Modified, Item: item(name, state)} }
 func deleted(name, state string) Event  { return Event{Type: wire.Deleted, Item: item(name, state)} }
 func bookmarkAt(version uint64) Event {

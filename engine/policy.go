@@ -14,10 +14,10 @@ const (
 	// KeepTrying takes every failure for one that passes.
 	KeepTrying Policy = iota
 	// FailFast ends Run when who asks is not known (401), may not (403), or asks
-	// for what is not served (404).
+	// for what is not served (404), be it to list or to watch.
 	FailFast
-	// Optional takes a resource that is not served (404) for an empty one, until it
-	// is served.
+	// Optional takes a resource that cannot be listed, as it is not served (404), for
+	// an empty one, until it is served.
 	Optional
 )
 

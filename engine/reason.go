@@ -34,6 +34,7 @@ const (
 	Garbled      Reason = "garbled"      // what came is not the Kubernetes protocol
 	Cut          Reason = "cut"          // the connection broke
 	ServerError  Reason = "server-error" // 5xx and any other status
+	Unsupported  Reason = "unsupported"  // 405, 501: the server cannot do it
 	Unknown      Reason = "unknown"
 )
 
@@ -64,7 +65,7 @@ func ReasonOf(err error) Reason {
 	switch {
 	case err == nil:
 		return None
-	case errors.Is(err, ErrStalled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, ErrStalled), errors.Is(err, errDeaf), errors.Is(err, context.DeadlineExceeded):
 		return Stalled
 	case apierrors.IsUnauthorized(err):
 		return Unauthorized
@@ -72,6 +73,8 @@ func ReasonOf(err error) Reason {
 		return Forbidden
 	case apierrors.IsNotFound(err):
 		return NoResource
+	case isUnsupported(err):
+		return Unsupported
 	case apierrors.IsTooManyRequests(err):
 		return Throttled
 	case isExpired(err):

@@ -29,6 +29,12 @@ type ReflectorOptions struct {
 	// asked whether it is still there, and the watch opened anew. Default: 150 s;
 	// servers send bookmarks about once a minute while anything happens in them.
 	Silence time.Duration
+	// Poll is how often a resource is listed that cannot be watched: the watch is
+	// refused, or brings nothing although the server changes. Each time the watch is
+	// tried again. Default: 30 s, the longest wait of the default Backoff, at which
+	// failing watches lead to lists as well; it bounds both how stale the store is and
+	// what the lists cost the server.
+	Poll time.Duration
 	// DropManagedFields cuts metadata.managedFields out of what is stored.
 	DropManagedFields bool
 	// Transform changes or replaces each object of a source of objects before it
@@ -64,6 +70,7 @@ type Reflector struct {
 	consistent bool
 	// order tells events that are news from those that come again.
 	order order
+	hearing
 	// disorders counts the lists that events out of order led to, the last one at
 	// disorderAt.
 	disorders  int
@@ -98,6 +105,9 @@ type Reflector struct {
 func NewReflector(s Source, c *Collection, p *Partition, o ReflectorOptions) *Reflector {
 	if o.Silence <= 0 {
 		o.Silence = 150 * time.Second
+	}
+	if o.Poll <= 0 {
+		o.Poll = 30 * time.Second
 	}
 	if o.WatchListDeadline <= 0 {
 		o.WatchListDeadline = 10 * time.Second
@@ -145,7 +155,9 @@ func (r *Reflector) start(context.Context) state {
 // list reads the whole set and replaces the partition with it.
 func (r *Reflector) list(ctx context.Context) state {
 	r.status.update(func(s *Status) { s.Lists++ })
-	r.status.enter(Listing)
+	if !r.polling && !r.deaf {
+		r.status.enter(Listing)
+	}
 	o := ListOptions{Limit: r.options.PageSize, ResourceVersion: r.version.String()}
 	switch {
 	case r.consistent:
@@ -242,10 +254,11 @@ func (r *Reflector) replace(list List, version Version) {
 	r.listedAt = time.Now()
 	overcome := 0
 	list.Stored = func() { overcome = r.healthy(true) }
-	gone := r.collection.Replace(r.part, list)
+	changes, gone := r.collection.Replace(r.part, list)
 	if !list.NewEpoch {
 		r.order.vanished(gone, version)
 	}
+	r.listened(changes)
 	r.order.settle(r.collection)
 	r.logRecovered(overcome)
 	r.in.compact()
@@ -262,7 +275,7 @@ func newest(records []*Record) (v Version) {
 // watch follows the changes from the version that the store has reached.
 func (r *Reflector) watch(ctx context.Context) state {
 	relist, why := r.relistIn()
-	if why == errDisorder && relist <= 0 {
+	if r.proving = r.unproven(); r.proving || why == errDisorder && relist <= 0 {
 		return r.list
 	}
 	if r.suspect && !r.in.objects { // versions of objects are not compared
@@ -270,7 +283,11 @@ func (r *Reflector) watch(ctx context.Context) state {
 			return next
 		}
 	}
-	dog := newWatchdog(ctx, r.options.Silence)
+	silence := r.options.Silence
+	if r.deaf {
+		silence = min(silence, r.options.Poll)
+	}
+	dog := newWatchdog(ctx, silence)
 	defer dog.release()
 	r.status.update(func(s *Status) { s.Watches++ })
 	timeout := watchTimeout()
@@ -314,7 +331,10 @@ func watchTimeout() time.Duration {
 
 // follow applies what a watch sends: whatever has arrived, in one batch.
 func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStream) state {
-	r.status.enter(Watching)
+	if !r.deaf {
+		r.status.enter(Watching)
+	}
+	r.mute++
 	began, heard := time.Now(), false
 	var batch []Change
 	for {
@@ -328,6 +348,7 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 		if err == nil || len(batch) > 0 {
 			heard = true
 			dog.alive()
+			r.heard()
 			r.logRecovered(r.healthy(false))
 		}
 		if err != nil {
@@ -420,6 +441,7 @@ func (r *Reflector) leftOut(record, held *Record) {
 	r.collection.log.line("an event of an older state was left out; further ones are only counted",
 		"source", r.source.String(), "key", record.key, "version", record.Version().String(), "stored", stored)
 }
+
 // errIncomplete ends a watch that followed an incomplete list.
 var errIncomplete = errors.New("the last list had objects that could not be read")
 
@@ -495,14 +517,17 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 		r.suspect = true
 		return r.watch
 	}
+	if isUnwatchable(err) {
+		return r.poll(err)
+	}
 	r.suspect = true
 	if err == io.EOF {
 		err = fmt.Errorf("watch %s: %w", r.source, errAtOnce)
 	}
 	reason := ReasonOf(err)
-	if r.failures > 0 && (reason == Garbled || reason == Unknown || errors.Is(err, errAtOnce)) {
+	if r.failures > 0 && (reason == Garbled || reason == Unknown || reason == ServerError || errors.Is(err, errAtOnce)) {
 		// It was not the way here: the server itself sends what cannot be read, or
-		// nothing. A list gets past it.
+		// nothing, or cannot watch. A list gets past it.
 		return r.failed(err, r.list)
 	}
 	return r.failed(err, r.watch)
@@ -528,9 +553,14 @@ func (r *Reflector) probe(ctx context.Context) state {
 		return r.failed(dog.cause(err), r.watch)
 	}
 	r.suspect = false
-	if ParseVersion(stream.Meta().ResourceVersion).Before(r.version) {
+	switch version := ParseVersion(stream.Meta().ResourceVersion); {
+	case version.Before(r.version):
 		r.consistent = true
 		return r.list
+	case version == r.version:
+		// Nothing has happened since what the store has.
+		r.mute, r.provenAt = 0, time.Now()
+		r.status.update(func(s *Status) { s.LastContact = r.provenAt })
 	}
 	return nil
 }
@@ -538,8 +568,12 @@ func (r *Reflector) probe(ctx context.Context) state {
 // answered notes that the server took up a watch: what failed before is overcome
 // for now. Failures are counted on until the watch brings something.
 func (r *Reflector) answered() {
+	if r.deaf {
+		return
+	}
+	r.polling, r.refusals = false, 0
 	r.status.update(func(s *Status) {
-		s.Cause, s.Reason, s.Attempts, s.NextTry, s.LastContact = nil, None, 0, time.Time{}, time.Now()
+		s.Cause, s.Reason, s.Attempts, s.NextTry = nil, None, 0, time.Time{}
 	})
 }
 
@@ -551,16 +585,17 @@ func (r *Reflector) healthy(listed bool) (overcome int) {
 	if !listed {
 		r.fruitless = 0
 	}
-	if r.fruitless == 0 {
+	if r.fruitless == 0 && !(listed && (r.polling || r.deaf)) {
 		overcome = r.outage
 		r.outage, r.logged = 0, nil
 		r.staleLogged = r.staleLogged && overcome == 0
 	}
+	r.provenAt = time.Now()
 	r.status.update(func(s *Status) {
-		if failed {
+		if failed && !r.polling {
 			s.Cause, s.Reason, s.Attempts, s.NextTry = nil, None, 0, time.Time{}
 		}
-		s.Version, s.LastContact = r.version, time.Now()
+		s.Version, s.LastContact = r.version, r.provenAt
 		s.Synced = s.Synced || listed
 	})
 	return overcome
@@ -577,17 +612,10 @@ func (r *Reflector) failed(err error, next state) state {
 	if err == ErrStalled {
 		err = fmt.Errorf("%s: nothing came for %v: %w", r.source, r.options.Silence, err)
 	}
-	err = shorten(r.source, err)
+	r.polling, r.deaf, r.proving = false, false, false
 	r.failures++
-	r.outage++
 	delay := r.options.Backoff.delay(max(r.failures, r.fruitless, r.disorders-1), err)
-	reason := ReasonOf(err)
-	r.status.update(func(s *Status) {
-		s.Cause, s.Reason, s.Attempts, s.NextTry = err, reason, r.failures, time.Now().Add(delay)
-	})
-	if r.options.OnFailure != nil {
-		r.options.OnFailure(err)
-	}
+	err, reason := r.noteFailure(err, r.failures, delay)
 	if reason != NoResource {
 		r.absent = 0
 	}
@@ -602,6 +630,20 @@ func (r *Reflector) failed(err error, next state) state {
 			"reason", string(reason), "error", err, "in", delay)
 	}
 	return r.wait(Waiting, delay, next)
+}
+
+// noteFailure has a failure counted and seen, and returns it in a readable length.
+func (r *Reflector) noteFailure(err error, attempts int, delay time.Duration) (error, Reason) {
+	err = shorten(r.source, err)
+	reason := ReasonOf(err)
+	r.outage++
+	r.status.update(func(s *Status) {
+		s.Cause, s.Reason, s.Attempts, s.NextTry = err, reason, attempts, time.Now().Add(delay)
+	})
+	if r.options.OnFailure != nil {
+		r.options.OnFailure(err)
+	}
+	return err, reason
 }
 
 // news tells whether a failure is of a kind that was not logged since all was

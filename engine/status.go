@@ -22,6 +22,9 @@ const (
 	// Absent: an optional resource that the server does not serve counts as empty;
 	// NextTry is when it is looked for again.
 	Absent
+	// Polling: the resource is listed at an interval, as it cannot be watched; Cause
+	// says why, and the store is as old as the last list.
+	Polling
 )
 
 // String returns the state in lower case.
@@ -39,6 +42,8 @@ func (s State) String() string {
 		return "stopped"
 	case Absent:
 		return "absent"
+	case Polling:
+		return "polling"
 	}
 	return "unknown"
 }
@@ -60,8 +65,9 @@ type Status struct {
 	NextTry time.Time
 	// Version is the server's resource version that the store has reached.
 	Version Version
-	// LastContact is when the server was last heard of; the store is no older
-	// than that while the state is Watching.
+	// LastContact is when the server last said what proves the state: a list, an
+	// event, a bookmark, or that its version is still the same. A watch that was
+	// opened proves nothing by that. The store is no older than that.
 	LastContact time.Time
 	// Synced: the first list is in the store.
 	Synced bool

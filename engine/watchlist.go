@@ -122,8 +122,10 @@ func (r *Reflector) notInitial(ctx context.Context, err error) state {
 		return nil
 	}
 	switch ReasonOf(err) {
-	case Unauthorized, Forbidden, NoResource, Refused, TLS, Throttled:
+	case Unauthorized, Refused, TLS, Throttled:
 		return r.failed(err, r.watchList)
+	case Forbidden, NoResource:
+		return r.list // which tells whether that is true of the resource, or of watches
 	case Stalled:
 		err = errNoInitialEnd
 	}

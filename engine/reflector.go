@@ -193,7 +193,13 @@ func (r *Reflector) list(ctx context.Context) state {
 // readList streams a list into records and returns it with its version.
 func (r *Reflector) readList(ctx context.Context, o ListOptions) (List, Version, error) {
 	dog := newWatchdog(ctx, r.options.Silence)
+	if _, whole := r.source.(Whole); whole {
+		dog.only(func() {
+			r.collection.log.line("a list takes long", "source", r.source.String(), "longer than", r.options.Silence)
+		})
+	}
 	defer dog.release()
+	o.Alive = dog.alive
 	stream, err := r.source.List(dog, o)
 	if err != nil {
 		return List{}, Version{}, dog.cause(err)
@@ -202,8 +208,8 @@ func (r *Reflector) readList(ctx context.Context, o ListOptions) (List, Version,
 	list := List{Records: make([]*Record, 0, r.collection.Len())}
 	for {
 		item, err := stream.Next()
+		dog.alive()
 		if n := len(list.Records); err != nil || n&1023 == 0 {
-			dog.alive()
 			r.status.update(func(s *Status) { s.Listed, s.Received = n, stream.Received() })
 		}
 		switch {

@@ -29,6 +29,16 @@ type ListOptions struct {
 	Limit int64
 	// Probe asks for one page of Limit objects only, to learn the version.
 	Probe bool
+	// Alive, if set, is called whenever something of the answer has come, be it part
+	// of an object. A list of large objects over a slow line is alive.
+	Alive func()
+}
+
+// Whole is a Source whose List returns only when everything has come, as a program's
+// own list function does. Nothing is heard of it meanwhile, so no silence ends it.
+type Whole interface {
+	Source
+	ListsWhole()
 }
 
 // WatchOptions are the parameters of one WATCH request.

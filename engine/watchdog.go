@@ -25,6 +25,13 @@ func newWatchdog(ctx context.Context, silence time.Duration) *watchdog {
 	}
 }
 
+// only has the watchdog call a function where it would end the request.
+func (w *watchdog) only(f func()) *watchdog {
+	w.timer.Stop()
+	w.timer = time.AfterFunc(w.silence, f)
+	return w
+}
+
 // alive notes that the server was heard of.
 func (w *watchdog) alive() { w.timer.Reset(w.silence) }
 

@@ -42,6 +42,9 @@ func NewObjectSource(name string, lw ListerWatcher) engine.Source {
 
 func (s *objectSource) String() string { return s.name }
 
+// ListsWhole says that nothing is heard of a list before all of it has come.
+func (s *objectSource) ListsWhole() {}
+
 func (s *objectSource) List(ctx context.Context, o engine.ListOptions) (engine.ListStream, error) {
 	l := &objectList{source: s, ctx: ctx, options: o}
 	if err := l.open(""); err != nil {

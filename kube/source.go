@@ -145,13 +145,27 @@ func (l *listStream) open(next string) error {
 	}
 	body, err := r.SetHeader("Accept-Encoding", encoding).Stream(ctx)
 	if err == nil {
-		body, err = gunzip(body)
+		body, err = gunzip(pulse{body, l.options.Alive})
 	}
 	if err != nil {
 		return fmt.Errorf("list %s: %w", l.source, err)
 	}
 	l.body, l.reader = body, wire.NewListReader(body, l.source.Limits)
 	return nil
+}
+
+// pulse is a body that tells when something of it has come.
+type pulse struct {
+	io.ReadCloser
+	alive func()
+}
+
+func (p pulse) Read(b []byte) (int, error) {
+	n, err := p.ReadCloser.Read(b)
+	if n > 0 && p.alive != nil {
+		p.alive()
+	}
+	return n, err
 }
 
 func (l *listStream) Next() (engine.Item, error) {

@@ -74,9 +74,10 @@ func (c *Collection) swap(old, again []*Record) {
 func (in *ingester) packAgain(r *Record) *Record {
 	n := &Record{
 		key: r.key, uid: r.uid, number: r.number, labels: r.labels,
-		nsLen: r.nsLen, deleting: r.deleting, oddUID: r.oddUID,
+		nsLen: r.nsLen, marks: r.marks,
 	}
 	n.bytes.Format = r.Format()
+	n.setSum(r.sum())
 	if r.bytes.Young() && r.bytes.IsPacked() {
 		in.packer.Settle(&n.bytes, &r.bytes)
 		return n

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/maphash"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -17,7 +18,7 @@ type ingester struct {
 	collection        *Collection
 	dropManagedFields bool
 	transform         func(any) (any, error)
-	distrust          bool // versions may have been given twice
+	distrust          bool // versions may have been given twice, by a server whose history went back
 	nameless          bool // an object need not have a name
 	objects           bool // the source is one of objects
 
@@ -28,6 +29,7 @@ type ingester struct {
 	young   youngQueue
 	packer  packed.Packer
 	scratch []byte
+	stored  []byte // of the stored record, to compare
 	// compactAt is the page at which compact goes on.
 	compactAt int
 }
@@ -83,15 +85,17 @@ func (in *ingester) record(it Item, young bool) (*Record, error) {
 		}
 		raw = in.scratch
 	}
-	if in.isHeld(version, raw) {
+	digest := sumOf(it.Format, raw)
+	if in.isHeld(version, it.Format, raw, digest, young) {
 		return held, nil
 	}
 	r := &Record{
-		nsLen:    uint16(len(m.Namespace)),
-		deleting: m.Deleting,
-		number:   version.number,
+		nsLen:  uint16(len(m.Namespace)),
+		marks:  mark(deleting, m.Deleting),
+		number: version.number,
 	}
 	r.bytes.Format = it.Format
+	r.setSum(digest)
 	in.identify(r, held)
 	if young {
 		in.holdYoung(r, raw)
@@ -104,10 +108,14 @@ func (in *ingester) record(it Item, young bool) (*Record, error) {
 	return r, nil
 }
 
-// isHeld tells whether the stored record is the very state that is looked at:
-// of the same object, the same version. In a list that may start a new epoch that
-// is not enough, as a server whose history went back gives versions again.
-func (in *ingester) isHeld(version Version, raw []byte) bool {
+// isHeld tells whether the stored record is the very state that is looked at: of the
+// same object, the same version. In a watch that is enough. A list may have other
+// content under the same version, without any event that told of it: new defaults of
+// a custom resource, another version that it is stored in, a conversion that changed.
+// So the sums are compared, as far as the bytes are of one format. Bytes themselves,
+// which take four times as long as all the rest, are compared where versions may have
+// been given twice.
+func (in *ingester) isHeld(version Version, format wire.Format, raw []byte, digest uint32, young bool) bool {
 	held := in.held
 	if held == nil || version.IsZero() || held.Version() != version {
 		return false
@@ -115,7 +123,30 @@ func (in *ingester) isHeld(version Version, raw []byte) bool {
 	if id, _ := uidOf(in.meta.UID); held.uid != id {
 		return false
 	}
-	return !in.distrust || sameBytes(held.AppendBytes(nil), raw)
+	switch {
+	case young && !in.distrust:
+		return true
+	case held.Format() != format:
+		return !in.distrust
+	case held.sum() != digest:
+		return false
+	case !in.distrust:
+		return format != wire.Protobuf || held.Size() == len(raw)
+	}
+	in.stored = held.AppendBytes(in.stored[:0])
+	return sameBytes(in.stored, raw)
+}
+
+var sumSeed = maphash.MakeSeed()
+
+// sumOf hashes an object's bytes to 24 bits, for which records have room. Of 16 million
+// states that differ from what the store has, under the same version and in the same
+// length, one is taken for the same.
+func sumOf(format wire.Format, raw []byte) uint32 {
+	if format == wire.JSON {
+		raw = withoutKind(raw)
+	}
+	return uint32(maphash.Bytes(sumSeed, raw)) & (1<<24 - 1)
 }
 
 // sameBytes compares objects as servers write them. In JSON, the items of a list may
@@ -148,7 +179,9 @@ func (in *ingester) identify(r, held *Record) {
 	} else {
 		r.key = string(in.key)
 	}
-	r.uid, r.oddUID = uidOf(m.UID)
+	id, odd := uidOf(m.UID)
+	r.uid = id
+	r.marks |= mark(oddUID, odd)
 	r.labels = in.labels.set(m.Labels, held)
 }
 
@@ -223,8 +256,8 @@ func (in *ingester) fromObject(obj any) (*Record, error) {
 		in.meta.Labels = append(in.meta.Labels, wire.Label{Key: []byte(k), Value: []byte(v)})
 	}
 	r := &Record{
-		nsLen:    uint16(len(in.meta.Namespace)),
-		deleting: o.GetDeletionTimestamp() != nil,
+		nsLen: uint16(len(in.meta.Namespace)),
+		marks: mark(deleting, o.GetDeletionTimestamp() != nil),
 	}
 	r.born(obj)
 	in.identify(r, in.lookup(in.meta.Namespace, in.meta.Name))

@@ -117,14 +117,18 @@ type scriptWatch struct {
 	ctx context.Context
 }
 
-// ends is an event that ends a watch.
-var ends = Event{}
+// Events that end a watch: as servers do from time to time, and because the version is
+// forgotten.
+var ends, forgets = Event{}, Event{Type: 255}
 
 func (w *scriptWatch) Next() (Event, error) {
 	select {
 	case ev := <-w.events:
 		if ev.Type == 0 {
 			return ev, io.EOF
+		}
+		if ev.Type == forgets.Type {
+			return ev, status(410, "Expired")
 		}
 		return ev, nil
 	case <-w.ctx.Done():
@@ -142,9 +146,9 @@ func (s *playbook) sends(events ...Event) {
 	synctest.Wait()
 }
 
-func addedAs(name, state string) Event  { return Event{Type: wire.Added, Item: item(name, state)} }
-func modified(name, state string) Event { return Event{Type: wire.Modified, Item: item(name, state)} }
-func deleted(name, state string) Event  { return Event{Type: wire.Deleted, Item: item(name, state)} }
+func addedAs(name, state string) Event   { return Event{Type: wire.Added, Item: item(name, state)} }
+func modified(name, state string) Event  { return Event{Type: wire.Modified, Item: item(name, state)} }
+func deletedAs(name, state string) Event { return Event{Type: wire.Deleted, Item: item(name, state)} }
 func bookmarkAt(version uint64) Event {
 	return Event{Type: wire.Bookmark, Item: bookmarkItem(version)}
 }
@@ -188,20 +192,20 @@ func TestVersionsProveOrderWithinOneObject(t *testing.T) {
 	}{
 		{"an unknown object with an old version", "60", []Event{addedAs("c", "u3@5")},
 			map[string]string{"a": "u1@10", "b": "u2@50", "c": "u3@5"}, 0},
-		{"the end with the stored version", "60", []Event{deleted("a", "u1@10")}, map[string]string{"b": "u2@50"}, 0},
-		{"the end with an older version", "60", []Event{deleted("b", "u2@40")}, first, 1},
+		{"the end with the stored version", "60", []Event{deletedAs("a", "u1@10")}, map[string]string{"b": "u2@50"}, 0},
+		{"the end with an older version", "60", []Event{deletedAs("b", "u2@40")}, first, 1},
 		{"after a list without a version", "", []Event{modified("a", "u1@70"), addedAs("c", "u3@3"), modified("b", "u2@55")},
 			map[string]string{"a": "u1@70", "b": "u2@55", "c": "u3@3"}, 0},
 		{"a state before the stored one", "60", []Event{modified("b", "u2@40")}, first, 1},
 		{"the stored state", "60", []Event{modified("b", "u2@50")}, first, 1},
 		{"a newer state that is older than the list", "60", []Event{modified("a", "u1@11")}, map[string]string{"a": "u1@11", "b": "u2@50"}, 0},
-		{"again after its end", "60", []Event{addedAs("c", "u3@61"), deleted("c", "u3@62"), addedAs("c", "u3@61")}, first, 1},
+		{"again after its end", "60", []Event{addedAs("c", "u3@61"), deletedAs("c", "u3@62"), addedAs("c", "u3@61")}, first, 1},
 		{"again after its end, another object between", "60",
-			[]Event{deleted("a", "u1@61"), addedAs("a", "u9@62"), modified("a", "u1@10"), deleted("a", "u1@61")},
+			[]Event{deletedAs("a", "u1@61"), addedAs("a", "u9@62"), modified("a", "u1@10"), deletedAs("a", "u1@61")},
 			map[string]string{"a": "u9@62", "b": "u2@50"}, 2},
-		{"another object of that name, with a lower version", "60", []Event{deleted("b", "u2@50"), addedAs("b", "u8@1")},
+		{"another object of that name, with a lower version", "60", []Event{deletedAs("b", "u2@50"), addedAs("b", "u8@1")},
 			map[string]string{"a": "u1@10", "b": "u8@1"}, 0},
-		{"hidden and shown again in the same state", "60", []Event{deleted("a", "u1@10"), addedAs("a", "u1@10")}, first, 0},
+		{"hidden and shown again in the same state", "60", []Event{deletedAs("a", "u1@10"), addedAs("a", "u1@10")}, first, 0},
 		{"late: two events have changed places", "60", []Event{modified("a", "u1@62"), modified("b", "u2@61")},
 			map[string]string{"a": "u1@62", "b": "u2@61"}, 0},
 		{"versions that are no numbers", "60", []Event{modified("a", "u1@x"), modified("a", "u1@w")},
@@ -252,7 +256,7 @@ func TestOldVersionsDoNotRelistForEver(t *testing.T) {
 			s := newPlaybook("10000", map[string]string{})
 			scripted(t, s, ReflectorOptions{}, func(inf *Informer) {
 				for i := range uint64(rememberedRemovals + 1) {
-					s.sends(deleted(fmt.Sprint("o", i), fmt.Sprintf("d%d@%d", i, 10001+i)))
+					s.sends(deletedAs(fmt.Sprint("o", i), fmt.Sprintf("d%d@%d", i, 10001+i)))
 				}
 				want := map[string]string{}
 				for i := range 600 {
@@ -294,7 +298,7 @@ func TestResumeWhereVersionsAreUnordered(t *testing.T) {
 			holds(t, inf.Collection, map[string]string{"b": "u2@5", "c": "u3@4"})
 			before := len(s.lists())
 			for range 100 {
-				s.sends(addedAs("b", "u2@5"), deleted("c", "u3@4"), addedAs("c", "u3@4"), ends)
+				s.sends(addedAs("b", "u2@5"), deletedAs("c", "u3@4"), addedAs("c", "u3@4"), ends)
 			}
 			if n := len(s.lists()) - before; n > 2 {
 				t.Errorf("list version %q: %d lists for 100 watches in no time", version, n)

@@ -26,13 +26,34 @@ type Record struct {
 
 	bytes packed.Bytes // none for an object
 
-	nsLen    uint16 // the namespace is key[:nsLen]
-	deleting bool
-	oddUID   bool // uid is a hash
+	nsLen   uint16 // the namespace is key[:nsLen]
+	marks   marks
+	sumHigh uint8 // the rest of the sum is with the bytes
 
 	use       usage
 	decodings atomic.Pointer[decoding]
 }
+
+// marks are what is true of a record.
+type marks uint8
+
+const (
+	deleting marks = 1 << iota // the object has a deletion timestamp
+	oddUID                     // uid is a hash
+)
+
+// mark returns a mark if it is set.
+func mark(m marks, set bool) marks {
+	if set {
+		return m
+	}
+	return 0
+}
+
+// sum is the hash of the bytes as the server sent them.
+func (r *Record) sum() uint32 { return uint32(r.sumHigh)<<16 | uint32(r.bytes.Sum) }
+
+func (r *Record) setSum(s uint32) { r.sumHigh, r.bytes.Sum = uint8(s>>16), uint16(s) }
 
 // Key is "namespace/name", or "name" for objects without a namespace.
 func (r *Record) Key() string { return r.key }
@@ -52,7 +73,7 @@ func (r *Record) Name() string {
 func (r *Record) Labels() Labels { return Labels{r.labels} }
 
 // Deleting tells whether the object has a deletion timestamp.
-func (r *Record) Deleting() bool { return r.deleting }
+func (r *Record) Deleting() bool { return r.marks&deleting != 0 }
 
 // Format is the encoding of the bytes.
 func (r *Record) Format() wire.Format { return r.bytes.Format }
@@ -80,7 +101,7 @@ func (r *Record) Object() any {
 
 // UID is the server's identity of the object.
 func (r *Record) UID() string {
-	if !r.oddUID {
+	if r.marks&oddUID == 0 {
 		return r.uid.text()
 	}
 	if o, err := meta.Accessor(r.Object()); err == nil {

@@ -167,7 +167,7 @@ func (r *Reflector) list(ctx context.Context) state {
 	}
 	r.in.distrust = r.consistent
 	list, version, err := r.readList(ctx, o)
-	r.in.distrust = false
+	r.in.distrust, r.in.stored = false, nil
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:

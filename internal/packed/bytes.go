@@ -29,6 +29,8 @@ type Bytes struct {
 	how packing
 	// Format is the encoding of the object.
 	Format wire.Format
+	// Sum is for whoever compares objects; nothing here looks at it.
+	Sum uint16
 }
 
 // Hold makes b hold a copy of raw in the heap, as it is.

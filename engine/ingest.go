@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinform/kinform/internal/packed"
 	"github.com/kinform/kinform/wire"
@@ -21,6 +22,7 @@ type ingester struct {
 	distrust          bool // versions may have been given twice, by a server whose history went back
 	nameless          bool // an object need not have a name
 	objects           bool // the source is one of objects
+	trusted           bool // their versions are a server's
 
 	meta    wire.Meta
 	key     []byte
@@ -234,9 +236,9 @@ func (in *ingester) transformContained(obj any) (_ any, err error) {
 	return in.transform(obj)
 }
 
-// fromObject makes a record of an object. Sources of objects (fakes, foreign
-// list functions) give versions that need not be numbers or grow, so they are
-// never compared.
+// fromObject makes a record of an object. Its version counts only where a list has
+// shown that a server made it; fakes and a program's own functions give versions that
+// need not be numbers or grow, and those are never compared.
 func (in *ingester) fromObject(obj any) (*Record, error) {
 	o, err := meta.Accessor(obj)
 	if err != nil {
@@ -259,9 +261,52 @@ func (in *ingester) fromObject(obj any) (*Record, error) {
 		nsLen: uint16(len(in.meta.Namespace)),
 		marks: mark(deleting, o.GetDeletionTimestamp() != nil),
 	}
+	if in.trusted {
+		r.number = serverVersion(o)
+	}
 	r.born(obj)
 	in.identify(r, in.lookup(in.meta.Namespace, in.meta.Name))
 	return r, nil
+}
+
+// serverVersion returns the version of an object as servers write it, or 0: a number,
+// of an object that has a uid.
+func serverVersion(o metav1.Object) uint64 {
+	if o.GetUID() == "" {
+		return 0
+	}
+	return parseNumber(o.GetResourceVersion())
+}
+
+// weigh decides whether the versions of a source of objects are a server's: the list
+// has a number for a version, and each of its items has one that is not higher. It
+// returns the version of the list as it is to be compared from then on. The records
+// of the list that are not in the store yet get their versions.
+func (in *ingester) weigh(records []*Record, listed Version) Version {
+	if !in.objects {
+		return listed
+	}
+	number := parseNumber(listed.String())
+	in.trusted = number != 0
+	for _, r := range records {
+		o, err := meta.Accessor(r.Object())
+		if err != nil {
+			in.trusted = false
+			continue
+		}
+		if v := serverVersion(o); v == 0 || v > number {
+			in.trusted = false
+		}
+	}
+	if !in.trusted {
+		return listed
+	}
+	for _, r := range records {
+		if o, err := meta.Accessor(r.Object()); err == nil && in.collection.Get(r.key) != r {
+			r.number = serverVersion(o)
+		}
+	}
+	return Version{number: number}
 }
 
 // versionOf returns the resource version of an item that need not be a whole
@@ -271,6 +316,9 @@ func (in *ingester) versionOf(it Item) (Version, error) {
 		o, err := meta.Accessor(it.Object)
 		if err != nil {
 			return Version{}, err
+		}
+		if in.trusted {
+			return ParseVersion(o.GetResourceVersion()), nil
 		}
 		return Version{opaque: o.GetResourceVersion()}, nil
 	}

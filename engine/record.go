@@ -151,9 +151,10 @@ func (r *Record) older(o *Record) bool {
 func (r *Record) overtaken(o *Record) bool { return r.older(o) && !r.another(o) }
 
 // sameState tells whether two records are one state of one object. Versions that
-// no server made say nothing, so such records never count as the same.
+// no server made say nothing, so such records never count as the same; nor do those
+// that came as objects, which may be told twice for a reason.
 func (r *Record) sameState(o *Record) bool {
-	return r.uid == o.uid && r.number == o.number && r.number != 0
+	return r.uid == o.uid && r.number == o.number && r.number != 0 && r.Object() == nil
 }
 
 // sameObject tells whether two records came as objects, in one version, and are
@@ -162,8 +163,8 @@ func (r *Record) sameObject(held *Record) bool {
 	if held == nil || held == r || !r.bytes.None() || !held.bytes.None() || r.uid != held.uid {
 		return false
 	}
-	v := r.Version()
-	return !v.IsZero() && v == held.Version() && equality.Semantic.DeepEqual(r.Object(), held.Object())
+	v := r.Version().String() // one of them may count as a server's
+	return v != "" && v == held.Version().String() && equality.Semantic.DeepEqual(r.Object(), held.Object())
 }
 
 // another tells whether two records of one key are of different objects.

@@ -117,6 +117,7 @@ func NewReflector(s Source, c *Collection, p *Partition, o ReflectorOptions) *Re
 	}
 	r := &Reflector{source: s, collection: c, part: p, options: o}
 	r.in = ingester{collection: c, dropManagedFields: o.DropManagedFields, transform: o.Transform}
+	_, r.in.objects = s.(Whole)
 	r.in.labels.known = map[string]knownLabels{}
 	r.status.s.Source = s.String()
 	return r
@@ -255,6 +256,7 @@ func (r *Reflector) replace(list List, version Version) {
 	if r.incomplete++; !list.Incomplete {
 		r.incomplete = 0
 	}
+	version = r.in.weigh(list.Records, version)
 	r.order.relisted(version, newest(list.Records), list.NewEpoch)
 	r.version, r.consistent, r.suspect = version, false, false
 	r.listedAt = time.Now()

@@ -2,9 +2,11 @@ package engine
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -130,13 +132,30 @@ func (in *ingester) isHeld(version Version, format wire.Format, raw []byte, dige
 		return true
 	case held.Format() != format:
 		return !in.distrust
-	case held.sum() != digest:
+	case held.sum() != digest && format == wire.Protobuf:
 		return false
-	case !in.distrust:
+	case held.sum() == digest && !in.distrust:
 		return format != wire.Protobuf || held.Size() == len(raw)
 	}
 	in.stored = held.AppendBytes(in.stored[:0])
-	return sameBytes(in.stored, raw)
+	return sameBytes(in.stored, raw) || format == wire.JSON && !in.distrust && sameJSON(in.stored, raw)
+}
+
+// sameJSON compares the values of two objects: something between may write JSON in its
+// own way, in lists and not in watches. It is slow, and asked for only where the bytes
+// differ under one version.
+func sameJSON(a, b []byte) bool {
+	var x, y map[string]any
+	for into, raw := range map[*map[string]any][]byte{&x: a, &y: b} {
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber() // or large numbers would lose digits
+		if d.Decode(into) != nil {
+			return false
+		}
+		delete(*into, "kind")
+		delete(*into, "apiVersion")
+	}
+	return reflect.DeepEqual(x, y)
 }
 
 var sumSeed = maphash.MakeSeed()

@@ -61,3 +61,17 @@ func TestSameBytes(t *testing.T) {
 		}
 	}
 }
+
+func TestSameJSON(t *testing.T) {
+	const a = `{"kind":"X","apiVersion":"v1","metadata":{"name":"a","generation":12345678901234567890},"data":{"x":"1","y":"2"}}`
+	for b, same := range map[string]bool{
+		`{"data":{"y":"2","x":"1"},  "metadata":{"generation":12345678901234567890,"name":"a"}}`: true,
+		`{"data":{"y":"2","x":"1"},"metadata":{"generation":12345678901234567891,"name":"a"}}`:   false,
+		`{"data":{"y":"2"},"metadata":{"generation":12345678901234567890,"name":"a"}}`:           false,
+		`{`: false,
+	} {
+		if got := sameJSON([]byte(a), []byte(b)); got != same {
+			t.Errorf("%s: %v", b, got)
+		}
+	}
+}

@@ -195,6 +195,7 @@ func TestQuietResource(t *testing.T) {
 						s.sets(fmt.Sprint(100+minute), s.items)
 					}
 					time.Sleep(time.Minute)
+					synctest.Wait()
 					st := inf.Status()[0]
 					oldest = max(oldest, time.Since(st.LastContact))
 					if st.State != Watching || st.Cause != nil {

@@ -286,7 +286,7 @@ func (r *Reflector) watch(ctx context.Context) state {
 	if r.proving = r.unproven(); r.proving || why == errDisorder && relist <= 0 {
 		return r.list
 	}
-	if r.suspect && !r.in.objects { // versions of objects are not compared
+	if r.suspect && !r.in.objects && r.version.number != 0 { // others are not compared
 		if next := r.probe(ctx); next != nil || ctx.Err() != nil {
 			return next
 		}
@@ -489,6 +489,20 @@ func (r *Reflector) outOfOrder(err error) state {
 	return r.failed(fmt.Errorf("watch %s: %w", r.source, err), r.list)
 }
 
+// wentBack asks a server what it has, whose bookmark was older than what we hold. If it
+// only lags behind another one, the watch is resumed, ever more rarely while it lags.
+func (r *Reflector) wentBack(err error) state {
+	r.suspect = true
+	if time.Since(r.disorderAt) > calm {
+		r.disorders = 0
+	}
+	r.disorderAt = time.Now()
+	if r.disorders++; r.disorders == 1 {
+		return r.watch
+	}
+	return r.failed(fmt.Errorf("watch %s: %w", r.source, err), r.watch)
+}
+
 // watchEnded decides how to go on after a watch. A productive one did something
 // for us, so that it can be resumed at once.
 func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) state {
@@ -514,8 +528,7 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 		}
 		return r.list
 	case errors.Is(err, errWentBack):
-		r.consistent = true
-		return r.list
+		return r.wentBack(err)
 	case errors.Is(err, errIncomplete), errors.Is(err, errDisorder):
 		return r.list
 	case errors.Is(err, errOutOfOrder):
@@ -541,27 +554,31 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 	return r.failed(err, r.watch)
 }
 
-// probe asks the server for its version after a watch broke. A server that was
-// restored from a backup would take our higher version and send nothing, for as
-// long as it takes to catch up with it.
+// probe asks for the server's version after a watch broke. A server that was restored
+// from a backup would take our higher version and send nothing, for as long as it takes
+// to catch up with it.
+//
+// It asks for a state that is not older than ours, which the server's cache can answer:
+// a cache that has reached our version proves that the history is the one we know, as
+// caches are filled from it. After a failure all clients ask at once, and must not all
+// have the storage read. A cache that has not reached it proves nothing: that server
+// may lag behind the one that we were connected to. Only then a consistent read is
+// asked for; if that is older than what we hold, the history went back, and a
+// consistent list replaces everything. If it is not, the watch goes on, on whichever
+// server: one that lags sends nothing that is older than the version it was asked for.
 func (r *Reflector) probe(ctx context.Context) state {
-	dog := newWatchdog(ctx, r.options.Silence)
-	defer dog.release()
-	stream, err := r.source.List(dog, ListOptions{Limit: 1, Probe: true})
-	if err == nil {
-		defer stream.Close()
-		for err == nil {
-			_, err = stream.Next()
-		}
+	version, err := r.askVersion(ctx, min(r.options.Silence, catchUp), ListOptions{Limit: 1, Probe: true, ResourceVersion: r.version.String()})
+	if isAhead(err) || isExpired(err) || err == ErrStalled || err == nil && version.Before(r.version) {
+		version, err = r.askVersion(ctx, r.options.Silence, ListOptions{Limit: 1, Probe: true})
 	}
 	switch {
 	case ctx.Err() != nil:
 		return nil
-	case err != io.EOF:
-		return r.failed(dog.cause(err), r.watch)
+	case err != nil:
+		return r.failed(err, r.watch)
 	}
 	r.suspect = false
-	switch version := ParseVersion(stream.Meta().ResourceVersion); {
+	switch {
 	case version.Before(r.version):
 		r.consistent = true
 		return r.list
@@ -571,6 +588,27 @@ func (r *Reflector) probe(ctx context.Context) state {
 		r.status.update(func(s *Status) { s.LastContact = r.provenAt })
 	}
 	return nil
+}
+
+// catchUp is how long a cache may take to reach our version. Servers give it 3 s.
+const catchUp = 10 * time.Second
+
+// askVersion returns the version of a list.
+func (r *Reflector) askVersion(ctx context.Context, silence time.Duration, o ListOptions) (Version, error) {
+	dog := newWatchdog(ctx, silence)
+	defer dog.release()
+	stream, err := r.source.List(dog, o)
+	if err != nil {
+		return Version{}, dog.cause(err)
+	}
+	defer stream.Close()
+	for err == nil {
+		_, err = stream.Next()
+	}
+	if err != io.EOF {
+		return Version{}, dog.cause(err)
+	}
+	return ParseVersion(stream.Meta().ResourceVersion), nil
 }
 
 // answered notes that the server took up a watch: what failed before is overcome

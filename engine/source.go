@@ -27,7 +27,8 @@ type ListOptions struct {
 	// Limit is the size of a page, 0 for no pages. Following the pages is the
 	// stream's job.
 	Limit int64
-	// Probe asks for one page of Limit objects only, to learn the version.
+	// Probe asks for the version alone; what objects come with it does not matter.
+	// With a ResourceVersion it is for the server's cache to answer.
 	Probe bool
 	// Alive, if set, is called whenever something of the answer has come, be it part
 	// of an object. A list of large objects over a slow line is alive.

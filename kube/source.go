@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -63,6 +64,8 @@ func (q Query) String() string {
 type source struct {
 	Query
 	client rest.Interface
+	// unselective: the server does not select by name.
+	unselective atomic.Bool
 }
 
 // NewSource returns a source of bytes.
@@ -70,8 +73,9 @@ func NewSource(client rest.Interface, q Query) engine.Source {
 	return &source{Query: q, client: client}
 }
 
-// request returns a GET of the whole collection, as a list of a kind.
-func (s *source) request(kind string, o metav1.ListOptions) *rest.Request {
+// request returns a GET of the whole collection, as a list of a kind, or of what has a
+// name only.
+func (s *source) request(kind string, o metav1.ListOptions, only ...string) *rest.Request {
 	path := []string{"/apis", s.Resource.Group, s.Resource.Version}
 	if s.Resource.Group == "" {
 		path = []string{"/api", s.Resource.Version}
@@ -82,6 +86,10 @@ func (s *source) request(kind string, o metav1.ListOptions) *rest.Request {
 		s.Tweak(&o)
 	}
 	o.Watch = watch
+	for _, name := range only {
+		o.FieldSelector = strings.TrimPrefix(o.FieldSelector+",metadata.name="+name, ",")
+		o.Limit = 0
+	}
 	// Retries are the reflector's business, which shows them in the status.
 	r := s.client.Get().AbsPath(path...).NamespaceIfScoped(s.Namespace, s.Namespace != "").
 		Resource(s.Resource.Resource).SetHeader("Accept", s.accept(kind)).MaxRetries(0).
@@ -111,11 +119,40 @@ func (s *source) accept(kind string) string {
 
 // List starts a LIST request.
 func (s *source) List(ctx context.Context, o engine.ListOptions) (engine.ListStream, error) {
+	if o.Probe && o.ResourceVersion != "" {
+		return s.probe(ctx, o)
+	}
 	l := &listStream{source: s, ctx: ctx, options: o}
 	if err := l.open(""); err != nil {
 		return nil, err
 	}
 	return l, nil
+}
+
+// nobody is the name of no object: a list of it has a version and nothing else.
+const nobody = "kinform-asks-for-the-version"
+
+// probe asks the server's cache for its version. Caches answer lists that have a
+// version and no limit; with a limit, the storage is read. So that not everything
+// comes, one name is asked for. A server that cannot select by name, as aggregated
+// ones may not, is asked for one object out of its storage.
+func (s *source) probe(ctx context.Context, o engine.ListOptions) (engine.ListStream, error) {
+	if !s.unselective.Load() {
+		l := &listStream{source: s, ctx: ctx, options: o}
+		err := l.open("")
+		if err == nil {
+			if _, err = l.Next(); err == io.EOF {
+				return l, nil
+			}
+			l.Close()
+		}
+		if err != nil && !apierrors.IsBadRequest(err) {
+			return nil, err
+		}
+		s.unselective.Store(true)
+	}
+	o.ResourceVersion = ""
+	return s.List(ctx, o)
 }
 
 // listStream reads a list, page after page if there are pages.
@@ -136,7 +173,11 @@ func (l *listStream) open(next string) error {
 			o.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
 		}
 	}
-	r := l.source.request("PartialObjectMetadataList", o)
+	var only []string
+	if l.options.Probe && l.options.ResourceVersion != "" {
+		only = []string{nobody}
+	}
+	r := l.source.request("PartialObjectMetadataList", o, only...)
 	ctx, encoding := l.ctx, "identity" // or net/http would ask for gzip
 	if l.source.Compression.wanted(l.source.client, r.URL()) {
 		encoding = "gzip"

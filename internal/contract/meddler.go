@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -132,9 +133,16 @@ func (f *frames) Read(p []byte) (int, error) {
 
 func isWatch(r *http.Request) bool { return r.URL.Query().Get("watch") == "true" }
 
+// isProbe tells requests that only ask for the server's version.
+func isProbe(r *http.Request) bool {
+	q := r.URL.Query()
+	return r.Method == http.MethodGet && !isWatch(r) &&
+		(q.Get("limit") == "1" || strings.Contains(q.Get("fieldSelector"), "metadata.name=kinform-asks-for-the-version"))
+}
+
 // isList tells a list of everything from a look at the version.
 func isList(r *http.Request) bool {
-	return r.Method == http.MethodGet && !isWatch(r) && r.URL.Query().Get("limit") == ""
+	return r.Method == http.MethodGet && !isWatch(r) && r.URL.Query().Get("limit") == "" && !isProbe(r)
 }
 
 // times fits the first n requests that fit all.

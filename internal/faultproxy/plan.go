@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -32,7 +33,7 @@ func classOf(r *http.Request) class {
 		return classWatch
 	case q.Get("continue") != "":
 		return classPage
-	case q.Get("limit") == "1":
+	case q.Get("limit") == "1", strings.Contains(q.Get("fieldSelector"), "metadata.name=kinform-asks-for-the-version"):
 		return classProbe
 	}
 	return classList

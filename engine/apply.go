@@ -97,13 +97,13 @@ func (c *Collection) Edit(batch []Change) {
 				t.put(ch.Record, ch.values)
 			}
 		}
-	}, nil)
+	})
 }
 
 // change makes n changes, in parts of inPlace, at once for readers: a few in place,
 // many in a copy that then takes the place of the table, so that readers do not wait
 // for them. Index functions run before the readers' lock is taken.
-func (c *Collection) change(n int, parts iter.Seq[[]Change], do func(*table, []indexedChange), stored func()) {
+func (c *Collection) change(n int, parts iter.Seq[[]Change], do func(*table, []indexedChange)) {
 	defer c.scratch.forget()
 	if n > inPlace {
 		next := c.table.clone()
@@ -126,9 +126,6 @@ func (c *Collection) change(n int, parts iter.Seq[[]Change], do func(*table, []i
 		c.table.keys = keys
 		do(c.table, only)
 	}
-	if stored != nil {
-		stored()
-	}
 }
 
 // List is the whole of a partition, as a server listed it.
@@ -140,32 +137,50 @@ type List struct {
 	// Incomplete: some objects could not be read, so what is missing from the
 	// list is kept: it may be one of them. In a new epoch, nothing is.
 	Incomplete bool
-	// Stored, if set, is called when the store has the list and nobody knows of it
-	// yet. It must not call the collection.
-	Stored func()
 }
 
-// Replace makes a partition equal to a list. Records that are in the store
-// already (an ingester gives back the stored one for an unchanged object) cost
-// nothing and tell nothing. It returns how many
-// objects have changed, and the last states of those that are gone.
-func (c *Collection) Replace(p *Partition, list List) (changes int, gone []*Record) {
+// Stored is a list that the store has and nobody has been told of yet. The collection
+// has no other writer until Tell is called.
+type Stored struct {
+	// Changes is how many objects have changed, Gone the last states of those that
+	// are gone.
+	Changes int
+	Gone    []*Record
+
+	c      *Collection
+	deltas []Delta
+}
+
+// Tell has the changes delivered.
+func (s *Stored) Tell() {
+	if n := len(s.deltas); n > 0 && s.deltas[n-1].Kind == initialEnd {
+		close(s.c.synced)
+	}
+	s.c.push(s.deltas, true)
+	s.c.supersede(s.deltas)
+	s.c.shrink()
+	s.c.write.Unlock()
+}
+
+// Replace makes a partition equal to a list, and tells everybody.
+func (c *Collection) Replace(p *Partition, list List) { c.Store(p, list, Version{}).Tell() }
+
+// Store makes a partition equal to a list that a server gave a version. Records that
+// are in the store already (an ingester gives back the stored one for an unchanged
+// object) cost nothing and tell nothing. The result must be told.
+func (c *Collection) Store(p *Partition, list List, version Version) *Stored {
 	c.write.Lock()
-	defer c.write.Unlock()
 	rep := &replacement{initial: c.waiting[p], newEpoch: list.NewEpoch}
 	changed, gone := c.difference(p, list)
 	n := len(changed) + len(gone)
 	deltas := make([]Delta, 0, n+1)
-	c.change(n, inParts(changed, gone), func(t *table, part []indexedChange) { deltas = c.step(t, part, rep, deltas) }, list.Stored)
+	c.change(n, inParts(changed, gone), func(t *table, part []indexedChange) { deltas = c.step(t, part, rep, deltas) })
+	p.reach(version)
 	delete(c.waiting, p)
 	if rep.initial && len(c.waiting) == 0 {
 		deltas = append(deltas, Delta{Kind: initialEnd})
-		close(c.synced)
 	}
-	c.push(deltas, true)
-	c.supersede(deltas)
-	c.shrink()
-	return n, gone
+	return &Stored{Changes: n, Gone: gone, c: c, deltas: deltas}
 }
 
 // replacement tells step that the changes come from a list.

@@ -79,9 +79,9 @@ func (r *Reflector) missing(err error) bool {
 		return false
 	}
 	r.version, r.consistent, r.suspect, r.incomplete = Version{}, false, false, 0
-	r.collection.Replace(r.part, List{Stored: func() {
-		r.status.update(func(s *Status) { s.Synced, s.Version, s.Listed = true, Version{}, 0 })
-	}})
+	stored := r.collection.Store(r.part, List{}, Version{})
+	r.status.update(func(s *Status) { s.Synced, s.Version, s.Listed = true, Version{}, 0 })
+	stored.Tell()
 	r.collection.log.line("not served, and counts as empty until it is", "source", r.source.String(), "error", err)
 	return true
 }

@@ -1,0 +1,229 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/kinform/kinform/wire"
+)
+
+// How lists and events are taken in.
+
+// readList streams a list into records and returns it with its version.
+func (r *Reflector) readList(ctx context.Context, o ListOptions) (List, Version, error) {
+	dog := newWatchdog(ctx, r.options.Silence)
+	if _, whole := r.source.(Whole); whole {
+		dog.only(func() {
+			r.collection.log.line("a list takes long", "source", r.source.String(), "longer than", r.options.Silence)
+		})
+	}
+	defer dog.release()
+	o.Alive = dog.alive
+	stream, err := r.source.List(dog, o)
+	if err != nil {
+		return List{}, Version{}, dog.cause(err)
+	}
+	defer stream.Close()
+	list := List{Records: make([]*Record, 0, r.collection.Len())}
+	for {
+		item, err := stream.Next()
+		dog.alive()
+		if n := len(list.Records); err != nil || n&1023 == 0 {
+			r.status.update(func(s *Status) { s.Listed, s.Received = n, stream.Received() })
+		}
+		switch {
+		case err == io.EOF:
+			m := stream.Meta()
+			r.collection.kind.Store(&Kinds{m.APIVersion, strings.TrimSuffix(m.Kind, "List")})
+			return list, ParseVersion(m.ResourceVersion), nil
+		case err != nil:
+			return List{}, Version{}, dog.cause(err)
+		}
+		r.add(&list, item)
+	}
+}
+
+// add puts an item into a list. One that cannot be taken is reported, and its
+// last good state kept.
+func (r *Reflector) add(list *List, item Item) {
+	record, err := r.in.record(item, false)
+	var known *rejection
+	switch {
+	case err == nil && record.sameObject(r.in.held):
+		list.Records = append(list.Records, r.in.held)
+	case err == nil:
+		list.Records = append(list.Records, record)
+	case errors.As(err, &known):
+		r.collection.reject(known.key, err)
+		if known.held != nil {
+			list.Records = append(list.Records, known.held)
+		}
+	default:
+		r.collection.reject("", fmt.Errorf("an object of %s: %w", r.source, err))
+		list.Incomplete = true
+	}
+}
+
+// replace puts a list into the store.
+func (r *Reflector) replace(list List, version Version) {
+	if list.NewEpoch {
+		r.status.update(func(s *Status) { s.Epochs++ })
+		r.collection.log.line("the server's history went back; everything is replaced",
+			"source", r.source.String(), "from", r.version.String(), "to", version.String())
+	}
+	if r.incomplete++; !list.Incomplete {
+		r.incomplete = 0
+	}
+	version = r.in.weigh(list.Records, version)
+	r.order.relisted(version, newest(list.Records), list.NewEpoch)
+	r.version, r.consistent, r.suspect = version, false, false
+	r.listedAt = time.Now()
+	stored := r.collection.Store(r.part, list, version)
+	overcome := r.healthy(true) // before anybody is told, who may ask
+	stored.Tell()
+	if !list.NewEpoch {
+		r.order.vanished(stored.Gone, version)
+	}
+	r.listened(stored.Changes)
+	r.order.settle(r.collection)
+	r.logRecovered(overcome)
+	r.in.compact()
+}
+
+// newest returns the highest version of some records.
+func newest(records []*Record) (v Version) {
+	for _, r := range records {
+		v.number = max(v.number, r.number)
+	}
+	return v
+}
+
+// follow applies what a watch sends: whatever has arrived, in one batch.
+func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStream) state {
+	if !r.deaf {
+		r.status.enter(Watching)
+	}
+	r.mute++
+	began, heard := time.Now(), false
+	var batch []Change
+	for {
+		var err error
+		batch, err = r.pull(stream, batch[:0])
+		r.collection.Apply(batch)
+		r.part.reach(r.version)
+		clear(batch)
+		r.collection.waitForRoom(ctx)
+		r.in.settle()
+		r.in.compact()
+		if err == nil || len(batch) > 0 {
+			heard = true
+			dog.alive()
+			r.heard()
+			r.logRecovered(r.healthy(false))
+		}
+		if err != nil {
+			return r.watchEnded(ctx, dog.cause(err), heard || time.Since(began) > time.Second)
+		}
+	}
+}
+
+// pull waits for an event and takes along what has arrived with it.
+func (r *Reflector) pull(stream WatchStream, batch []Change) ([]Change, error) {
+	for {
+		ev, err := stream.Next()
+		if err != nil {
+			return batch, err
+		}
+		if batch, err = r.take(ev, batch); err != nil {
+			return batch, err
+		}
+		if len(batch) >= inPlace || !stream.Buffered() {
+			return batch, nil
+		}
+	}
+}
+
+// take turns an event into a change. An object that cannot be taken is reported
+// and left out; but where it is not even known which one it is, going on would be
+// a gap, so that ends the watch.
+func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
+	if ev.Type == wire.Bookmark {
+		return batch, r.bookmark(ev)
+	}
+	record, err := r.in.record(ev.Item, true)
+	gone := ev.Type == wire.Deleted
+	if known := (*rejection)(nil); errors.As(err, &known) {
+		return r.takeRejected(known, gone, batch), nil
+	}
+	if err != nil {
+		return batch, fmt.Errorf("watch %s: an event after version %s: %w", r.source, r.version, err)
+	}
+	held := r.in.held
+	if !r.order.isNews(record, held, r.version) {
+		// Only the store can tell, with all that came before.
+		r.collection.Apply(batch)
+		clear(batch)
+		batch = batch[:0]
+		held = r.collection.Get(record.key)
+		if stale, err := r.order.isStale(record, held, gone); stale || err != nil {
+			if stale {
+				r.leftOut(record, held)
+			}
+			return batch, err
+		}
+	}
+	r.order.taken(record, held, gone)
+	r.advance(record.Version())
+	return append(batch, Change{Record: record, Gone: gone}), nil
+}
+
+// takeRejected reports an object that cannot be taken. Its last good state is kept,
+// but for its end.
+func (r *Reflector) takeRejected(known *rejection, gone bool, batch []Change) []Change {
+	r.collection.reject(known.key, known)
+	held := known.held
+	if gone && held != nil && !known.version.Before(held.Version()) {
+		batch = append(batch, Change{Record: held, Gone: true})
+	}
+	r.advance(known.version)
+	return batch
+}
+
+// advance notes the version of an event: where the watch would be resumed. It never
+// goes back, as late events and those of unordered servers would have it.
+func (r *Reflector) advance(v Version) {
+	if !v.IsZero() && !r.order.apart && !v.Before(r.version) {
+		r.version = v
+	}
+}
+
+// leftOut counts a stale event, and logs the first since all was well.
+func (r *Reflector) leftOut(record, held *Record) {
+	r.status.update(func(s *Status) { s.Stale++ })
+	if r.staleLogged {
+		return
+	}
+	r.staleLogged = true
+	stored := "none, its end is known"
+	if held != nil {
+		stored = held.Version().String()
+	}
+	r.collection.log.line("an event of an older state was left out; further ones are only counted",
+		"source", r.source.String(), "key", record.key, "version", record.Version().String(), "stored", stored)
+}
+
+func (r *Reflector) bookmark(ev Event) error {
+	version, err := r.in.versionOf(ev.Item)
+	switch {
+	case err != nil || version.IsZero():
+		return nil // it only says that the server is there
+	case version.Before(r.version):
+		return errWentBack
+	}
+	r.version = version
+	return nil
+}

@@ -1,0 +1,150 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// How outages are counted and seen: what failed, how often, when it is tried again, and
+// when it is over.
+
+// failed notes a failure, waits, and returns how to go on.
+func (r *Reflector) failed(err error, next state) state {
+	if err == ErrStalled {
+		err = fmt.Errorf("%s: nothing came for %v: %w", r.source, r.options.Silence, err)
+	}
+	r.polling, r.deaf, r.proving = false, false, false
+	r.failures++
+	delay := r.options.Backoff.delay(max(r.failures, r.fruitless, r.disorders-1), err)
+	err, reason := r.noteFailure(err, r.failures, delay)
+	if reason != NoResource {
+		r.absent = 0
+	}
+	switch {
+	case r.options.Policy == FailFast && reason.Refusal():
+		return r.giveUp(reason, err)
+	case r.options.Policy == Optional && reason == NoResource && r.missing(err):
+		return r.wait(Absent, delay, r.start)
+	}
+	if r.news(reason) {
+		r.collection.log.line("failed, and will be tried again", "source", r.source.String(),
+			"reason", string(reason), "error", err, "in", delay)
+	}
+	return r.wait(Waiting, delay, next)
+}
+
+// noteFailure has a failure counted and seen, and returns it in a readable length.
+func (r *Reflector) noteFailure(err error, attempts int, delay time.Duration) (error, Reason) {
+	err = shorten(r.source, err)
+	reason := ReasonOf(err)
+	r.outage++
+	r.status.update(func(s *Status) {
+		s.Cause, s.Reason, s.Attempts, s.NextTry = err, reason, attempts, time.Now().Add(delay)
+	})
+	if r.options.OnFailure != nil {
+		r.options.OnFailure(err)
+	}
+	return err, reason
+}
+
+// news tells whether a failure is of a kind that was not logged since all was
+// well.
+func (r *Reflector) news(reason Reason) bool {
+	if r.logged[reason] {
+		return false
+	}
+	if r.logged == nil {
+		r.logged = map[Reason]bool{}
+	}
+	r.logged[reason] = true
+	return true
+}
+
+// wait is in a state for a while, and then goes on.
+func (r *Reflector) wait(in State, delay time.Duration, next state) state {
+	return func(ctx context.Context) state {
+		r.status.enter(in)
+		t := time.NewTimer(delay)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			return next
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// calm is how long no event must be out of order for the next one to be a surprise
+// again.
+const calm = 10 * time.Minute
+
+// outOfOrder lists after an event that nobody can place: at once at first, then ever
+// more rarely, as some proxies send such events all the time.
+func (r *Reflector) outOfOrder(err error) state {
+	if time.Since(r.disorderAt) > calm {
+		r.disorders = 0
+	}
+	r.disorderAt = time.Now()
+	if r.disorders++; r.disorders == 1 {
+		return r.list
+	}
+	return r.failed(fmt.Errorf("watch %s: %w", r.source, err), r.list)
+}
+
+// wentBack asks a server what it has, whose bookmark was older than what we hold. If it
+// only lags behind another one, the watch is resumed, ever more rarely while it lags.
+func (r *Reflector) wentBack(err error) state {
+	r.suspect = true
+	if time.Since(r.disorderAt) > calm {
+		r.disorders = 0
+	}
+	r.disorderAt = time.Now()
+	if r.disorders++; r.disorders == 1 {
+		return r.watch
+	}
+	return r.failed(fmt.Errorf("watch %s: %w", r.source, err), r.watch)
+}
+
+// answered notes that the server took up a watch: what failed before is overcome
+// for now. Failures are counted on until the watch brings something.
+func (r *Reflector) answered() {
+	if r.deaf {
+		return
+	}
+	r.polling, r.refusals = false, 0
+	r.status.update(func(s *Status) {
+		s.Cause, s.Reason, s.Attempts, s.NextTry = nil, None, 0, time.Time{}
+	})
+}
+
+// healthy notes that the server sent something of use, and returns how many
+// failures are over with that. A list alone proves nothing where watches fail.
+func (r *Reflector) healthy(listed bool) (overcome int) {
+	failed := r.failures > 0
+	r.failures, r.absent = 0, 0
+	if !listed {
+		r.fruitless = 0
+	}
+	if r.fruitless == 0 && !(listed && (r.polling || r.deaf)) {
+		overcome = r.outage
+		r.outage, r.logged = 0, nil
+		r.staleLogged = r.staleLogged && overcome == 0
+	}
+	r.provenAt = time.Now()
+	r.status.update(func(s *Status) {
+		if failed && !r.polling {
+			s.Cause, s.Reason, s.Attempts, s.NextTry = nil, None, 0, time.Time{}
+		}
+		s.Version, s.LastContact = r.version, r.provenAt
+		s.Synced = s.Synced || listed
+	})
+	return overcome
+}
+
+func (r *Reflector) logRecovered(failures int) {
+	if failures > 0 {
+		r.collection.log.line("recovered", "source", r.source.String(), "failures", failures)
+	}
+}

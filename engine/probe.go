@@ -1,0 +1,64 @@
+package engine
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// probe asks for the server's version after a watch broke. A server that was restored
+// from a backup would take our higher version and send nothing, for as long as it takes
+// to catch up with it.
+//
+// It asks for a state that is not older than ours, which the server's cache can answer:
+// a cache that has reached our version proves that the history is the one we know, as
+// caches are filled from it. After a failure all clients ask at once, and must not all
+// have the storage read. A cache that has not reached it proves nothing: that server
+// may lag behind the one that we were connected to. Only then a consistent read is
+// asked for; if that is older than what we hold, the history went back, and a
+// consistent list replaces everything. If it is not, the watch goes on, on whichever
+// server: one that lags sends nothing that is older than the version it was asked for.
+func (r *Reflector) probe(ctx context.Context) state {
+	version, err := r.askVersion(ctx, min(r.options.Silence, catchUp), ListOptions{Limit: 1, Probe: true, ResourceVersion: r.version.String()})
+	if isAhead(err) || isExpired(err) || err == ErrStalled || err == nil && version.Before(r.version) {
+		version, err = r.askVersion(ctx, r.options.Silence, ListOptions{Limit: 1, Probe: true})
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return r.failed(err, r.watch)
+	}
+	r.suspect = false
+	switch {
+	case version.Before(r.version):
+		r.consistent = true
+		return r.list
+	case version == r.version:
+		// Nothing has happened since what the store has.
+		r.mute, r.provenAt = 0, time.Now()
+		r.status.update(func(s *Status) { s.LastContact = r.provenAt })
+	}
+	return nil
+}
+
+// catchUp is how long a cache may take to reach our version. Servers give it 3 s.
+const catchUp = 10 * time.Second
+
+// askVersion returns the version of a list.
+func (r *Reflector) askVersion(ctx context.Context, silence time.Duration, o ListOptions) (Version, error) {
+	dog := newWatchdog(ctx, silence)
+	defer dog.release()
+	stream, err := r.source.List(dog, o)
+	if err != nil {
+		return Version{}, dog.cause(err)
+	}
+	defer stream.Close()
+	for err == nil {
+		_, err = stream.Next()
+	}
+	if err != io.EOF {
+		return Version{}, dog.cause(err)
+	}
+	return ParseVersion(stream.Meta().ResourceVersion), nil
+}

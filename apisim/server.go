@@ -2,6 +2,7 @@ package apisim
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +34,19 @@ type Options struct {
 	// HTTP/2. Default plain HTTP/1.1.
 	TLS bool
 
+	// InMemory serves connections inside of the process instead of a port:
+	// Config has the Dial that reaches them. Nothing waits on the network
+	// then, so server and clients can live in a bubble of testing/synctest.
+	// Default: Addr.
+	InMemory bool
+
+	// HTTP1 keeps a server with TLS from offering HTTP/2. Default: it does.
+	HTTP1 bool
+
+	// Front stands between the connections and the server, as a proxy does:
+	// it gets every request first. Package front has some. Default: none.
+	Front func(server http.Handler) http.Handler
+
 	// Log hears of panics and of connections that fail. Default: silence.
 	Log *slog.Logger
 }
@@ -42,6 +56,7 @@ type Server struct {
 	options Options
 	url     string
 	caData  []byte
+	memory  *memoryListener // nil: it listens on a port
 	store   *store
 	faults  faults
 
@@ -77,14 +92,14 @@ func Start(o Options) (*Server, error) {
 }
 
 func (s *Server) listen() error {
-	base, err := net.Listen("tcp", s.options.Addr)
+	base, err := s.listenBase()
 	if err != nil {
 		return fmt.Errorf("apisim: listen on %s: %w", s.options.Addr, err)
 	}
 	var l net.Listener = listener{Listener: base, connections: &s.connections}
 	s.url = "http://" + base.Addr().String()
 	s.http = &http.Server{
-		Handler:           s,
+		Handler:           s.front(),
 		ErrorLog:          slog.NewLogLogger(s.options.Log.Handler(), slog.LevelWarn),
 		ConnState:         s.countConnection,
 		ReadHeaderTimeout: time.Minute,
@@ -93,6 +108,10 @@ func (s *Server) listen() error {
 		if s.http.TLSConfig, s.caData, err = selfSigned(base.Addr()); err != nil {
 			_ = base.Close()
 			return fmt.Errorf("apisim: make a certificate: %w", err)
+		}
+		if s.options.HTTP1 {
+			s.http.TLSConfig.NextProtos = []string{"http/1.1"}
+			s.http.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){}
 		}
 		s.url = "https://" + base.Addr().String()
 	}
@@ -109,6 +128,23 @@ func (s *Server) listen() error {
 	return nil
 }
 
+// listenBase returns the listener that the options ask for.
+func (s *Server) listenBase() (net.Listener, error) {
+	if s.options.InMemory {
+		s.memory = listenInMemory()
+		return s.memory, nil
+	}
+	return net.Listen("tcp", s.options.Addr)
+}
+
+// front is what answers requests.
+func (s *Server) front() http.Handler {
+	if s.options.Front == nil {
+		return s
+	}
+	return s.options.Front(s)
+}
+
 // countConnection runs in the accept loop for a new connection and at the end
 // of the connection's goroutine.
 func (s *Server) countConnection(_ net.Conn, state http.ConnState) {
@@ -123,11 +159,15 @@ func (s *Server) countConnection(_ net.Conn, state http.ConnState) {
 // Config returns what a client needs to connect, without a rate limit.
 // Each call returns a new copy.
 func (s *Server) Config() *rest.Config {
-	return &rest.Config{
+	cfg := &rest.Config{
 		Host:            s.url,
 		QPS:             -1,
 		TLSClientConfig: rest.TLSClientConfig{CAData: s.caData},
 	}
+	if s.memory != nil {
+		cfg.Dial = s.memory.dial
+	}
+	return cfg
 }
 
 // URL is the address of the server, such as http://127.0.0.1:41234.

@@ -19,6 +19,10 @@ type Snapshot struct {
 func (s *Server) Snapshot() *Snapshot {
 	s.store.mu.Lock()
 	defer s.store.mu.Unlock()
+	return s.snapshotLocked()
+}
+
+func (s *Server) snapshotLocked() *Snapshot {
 	kept := &Snapshot{
 		version:   s.store.version,
 		resources: maps.Clone(s.store.resources),

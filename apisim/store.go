@@ -22,7 +22,8 @@ type store struct {
 	resources map[schema.GroupVersionResource]*resource
 	advanced  chan struct{} // made when somebody waits for a version; closed by the next change
 	onChange  func(c *collection, before, after *object)
-	emptying  bool // a namespace is being emptied; onChange need not look whether it is
+	followers []func(c *collection, e *event) // are told of every change
+	emptying  bool                            // a namespace is being emptied; onChange need not look whether it is
 }
 
 // object is one state of one object. It is never changed.
@@ -176,6 +177,9 @@ func (s *store) commitLocked(c *collection, e *event) {
 		c.changed = nil
 	}
 	s.advancedLocked()
+	for _, tell := range s.followers {
+		tell(c, e)
+	}
 	if s.onChange != nil {
 		var after *object
 		if e.kind != eventDeleted {

@@ -46,6 +46,7 @@ func (l *memoryListener) Addr() net.Addr {
 func (l *memoryListener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	near, far := net.Pipe()
 	client, server := buffered(near, l.Addr()), buffered(far, l.Addr())
+	client.peer, server.peer = server, client
 	select {
 	case l.dialled <- server:
 		return client, nil
@@ -65,6 +66,7 @@ func (l *memoryListener) dial(ctx context.Context, _, _ string) (net.Conn, error
 // the same time would wait for each other.
 type memoryConn struct {
 	net.Conn
+	peer    *memoryConn
 	addr    net.Addr
 	queue   chan []byte
 	closed  chan struct{}
@@ -129,10 +131,16 @@ func (m *memoryConn) Write(b []byte) (int, error) {
 }
 
 // Close has what was written before arrive, if the other end reads it within
-// a moment.
+// a moment and does not close itself.
 func (m *memoryConn) Close() error {
 	m.close()
-	return m.Conn.SetDeadline(time.Now().Add(time.Second))
+	select {
+	case <-m.peer.closed:
+		_ = m.peer.Conn.Close() // a pipe can be closed twice
+		return m.Conn.Close()
+	default:
+		return m.Conn.SetDeadline(time.Now().Add(time.Second))
+	}
 }
 
 // abandon closes a connection that nobody has.

@@ -81,6 +81,18 @@ func RefuseWatches(code int) Layer {
 	})
 }
 
+// RefuseInitialEvents answers watches that are to begin with the objects and a
+// bookmark after them with 422, as servers do that cannot.
+func RefuseInitialEvents() Layer {
+	return watches(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("sendInitialEvents") != "" {
+			refuse(w, http.StatusUnprocessableEntity, "sendInitialEvents is not supported")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // reasons are the reasons that servers give with a code.
 var reasons = map[int]metav1.StatusReason{
 	http.StatusForbidden:           metav1.StatusReasonForbidden,

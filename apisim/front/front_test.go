@@ -103,6 +103,17 @@ func TestRefuseWatches(t *testing.T) {
 	})
 }
 
+func TestRefuseInitialEvents(t *testing.T) {
+	behind(t, front.RefuseInitialEvents(), func(s *scene) {
+		if got := s.get("?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"); got.StatusCode != 422 {
+			t.Error(got.Status)
+		}
+		if got := s.get("?watch=1&timeoutSeconds=1"); got.StatusCode != 200 {
+			t.Error(got.Status)
+		}
+	})
+}
+
 func TestDropQuery(t *testing.T) {
 	behind(t, front.DropQuery("limit", "watch"), func(s *scene) {
 		s.create("a")

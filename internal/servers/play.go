@@ -27,6 +27,8 @@ type Cell struct {
 	// the last change.
 	Equal bool
 	Took  time.Duration
+	// Chance is the row's, for kinform's caches.
+	Chance bool
 	// Difference is what was not equal at last.
 	Difference string
 	// Status is what the client said of itself at last, if it says anything.
@@ -66,7 +68,8 @@ func Play(ctx context.Context, row Row) (*Result, error) {
 		t.pass(step)
 	}
 	for i, c := range all {
-		result.Cells[i] = Cell{Client: c.name, Synced: c.synced(), Equal: true, Explained: true}
+		result.Cells[i] = Cell{Client: c.name, Synced: c.synced(), Equal: true, Explained: true,
+			Chance: row.Chance && i > 0}
 	}
 	t.then()
 	t.changes()
@@ -116,17 +119,16 @@ func (c *client) compare(ctx context.Context, cell *Cell) {
 	watched := make(chan []sample)
 	watching, stop := context.WithCancel(ctx)
 	go func() { watched <- c.watch(watching, began) }()
-	err := c.equal(ctx)
-	took := time.Since(began)
+	stale, err := c.equal(ctx)
+	cell.Took = max(cell.Took, time.Since(began))
 	stop()
 	for _, s := range <-watched {
-		if s.since < took-time.Second && s.silent {
+		if s.silent && s.at.Before(stale) {
 			cell.Silent += pulse
 			cell.Explained = false
 		}
 		cell.Status = s.text
 	}
-	cell.Took = max(cell.Took, took)
 	if err != nil {
 		cell.Equal = false
 		cell.Difference = err.Error()
@@ -134,20 +136,22 @@ func (c *client) compare(ctx context.Context, cell *Cell) {
 }
 
 // equal waits until the client is equal to the server, and looks ever more rarely.
-func (c *client) equal(ctx context.Context) error {
+// It returns when the client was last seen to be different.
+func (c *client) equal(ctx context.Context) (stale time.Time, err error) {
 	for pause := time.Second; ; pause = min(2*pause, 15*time.Second) {
 		look, cancel := context.WithTimeout(ctx, time.Second)
 		err := c.checker.Compare(look)
 		cancel()
 		if err == nil {
-			return nil
+			return stale, nil
 		}
+		stale = time.Now()
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return err
+			return stale, err
 		}
 	}
 }
@@ -155,9 +159,9 @@ func (c *client) equal(ctx context.Context) error {
 // pulse is how often a client is asked how it fares.
 const pulse = time.Second
 
-// sample is what a client said of itself, so long after the last change.
+// sample is what a client said of itself.
 type sample struct {
-	since  time.Duration
+	at     time.Time
 	silent bool // it said that all is well, and newer than the last change
 	text   string
 }
@@ -171,7 +175,7 @@ func (c *client) watch(ctx context.Context, changed time.Time) (all []sample) {
 	defer tick.Stop()
 	for {
 		s := c.says()
-		all = append(all, sample{time.Since(changed), !s.Trouble && s.Heard.After(changed), s.Text})
+		all = append(all, sample{time.Now(), !s.Trouble && s.Heard.After(changed), s.Text})
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

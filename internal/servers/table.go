@@ -2,7 +2,6 @@ package servers
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -25,12 +24,14 @@ func (c Cell) rank() int {
 	if !c.Equal {
 		return len(steps)
 	}
-	return slices.IndexFunc(steps, func(s struct {
-		most time.Duration
-		text string
-	}) bool {
-		return c.Took <= s.most
-	})
+	rank := 0
+	for rank < len(steps)-1 && c.Took > steps[rank].most {
+		rank++
+	}
+	if c.Chance {
+		rank = max(rank, 1)
+	}
+	return rank
 }
 
 // String is what stands in the table.

@@ -59,8 +59,7 @@ func plain() []Row {
 			Server: apisim.Options{TLS: true, HTTP1: true}},
 		{Name: "HTTP/1.1 without TLS", Stands: "`kubectl proxy`, side-cars"},
 		{Name: "no bookmarks", Stands: "kube-apiserver before 1.16, most aggregated servers",
-			Front:  front.DropQuery("allowWatchBookmarks"),
-			Remark: "client-go begins with a watch that a bookmark must close, and waits for it"},
+			Front: front.Chain(front.RefuseInitialEvents(), front.DropQuery("allowWatchBookmarks"))},
 		{Name: "two API servers that lag behind each other, requests alternate",
 			Stands: "a control plane of several, behind a load balancer", Server: apisim.Options{TLS: true}, Lagging: true},
 	}

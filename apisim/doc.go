@@ -25,7 +25,11 @@
 // at once.
 //
 // Beyond the real server it can misbehave on demand: see Fault, ForgetHistory,
-// Restore and Restart.
+// Restore and Restart. Follow adds a second API server that lags; package front
+// has proxies that buffer, cut, delay and rewrite, package aggregated a server
+// with resource versions of its own. With Options.InMemory all of them, and
+// their clients, can live in a bubble of testing/synctest, where minutes of
+// silence take no time.
 //
 // The way of a request, from top to bottom:
 //

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kinform/kinform"
+	dropin "github.com/kinform/kinform/cache"
 	"github.com/kinform/kinform/check"
 	"github.com/kinform/kinform/informers"
 )
@@ -76,7 +77,21 @@ func startDropIn(ctx context.Context, cfg *rest.Config, o check.Options) (*clien
 		return nil, err
 	}
 	factory := informers.NewSharedInformerFactory(set, 0)
-	return startShared(ctx, "drop-in", factory.Core().V1().ConfigMaps().Informer(), factory, o), nil
+	inf := factory.Core().V1().ConfigMaps().Informer()
+	c := startShared(ctx, "drop-in", inf, factory, o)
+	c.says = func() Seen {
+		sources := dropin.Describe(inf).Status.Sources
+		if len(sources) == 0 {
+			return Seen{Text: "not started", Trouble: true}
+		}
+		s := sources[0]
+		return Seen{
+			Text:    s.State + " " + s.Reason + " " + s.Cause,
+			Trouble: s.Cause != "" || s.State != kinform.Watching.String(),
+			Heard:   s.LastContact,
+		}
+	}
+	return c, nil
 }
 
 // startClientGo runs client-go's own.

@@ -102,6 +102,10 @@ func newest(records []*Record) (v Version) {
 	return v
 }
 
+// worthwhile is how long a watch has to last to be resumed at once although it
+// brought nothing: some proxies end each after a second.
+const worthwhile = time.Second / 2
+
 // follow applies what a watch sends: whatever has arrived, in one batch.
 func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStream) state {
 	if !r.deaf {
@@ -126,7 +130,7 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 			r.logRecovered(r.healthy(false))
 		}
 		if err != nil {
-			return r.watchEnded(ctx, dog.cause(err), heard || time.Since(began) > time.Second)
+			return r.watchEnded(ctx, dog.cause(err), heard || time.Since(began) >= worthwhile)
 		}
 	}
 }

@@ -95,10 +95,11 @@ type (
 	Getter                   = clientgo.Getter
 )
 
-// What a [Reflector] needs and says. Error handlers are given client-go's
-// Reflector, as their types are client-go's; it has the name, the type and the
-// resource version of the reflector that failed.
+// What a [StoreReflector] needs and says. Reflector is what error handlers are
+// given: it has the name, the type and the resource version of the reflector that
+// failed, and reflects nothing itself.
 type (
+	Reflector                    = clientgo.Reflector
 	ReflectorStore               = clientgo.ReflectorStore
 	ReflectorBookmarkStore       = clientgo.ReflectorBookmarkStore
 	TransformingStore            = clientgo.TransformingStore

@@ -14,7 +14,7 @@ import (
 	clientgo "k8s.io/client-go/tools/cache"
 )
 
-// Config is what a controller is made of: a [Reflector] that fills a queue, and a
+// Config is what a controller is made of: a [StoreReflector] that fills a queue, and a
 // loop that empties it.
 type Config struct {
 	// Queue between the two. What its Pop hands out is what Process gets.
@@ -72,7 +72,7 @@ type controller struct {
 	handler *deltaHandler // what Process does, if that is this package's
 
 	mu        sync.RWMutex
-	reflector *Reflector // nil before Run
+	reflector *StoreReflector // nil before Run
 }
 
 // Run is RunWithContext with a channel.
@@ -101,7 +101,7 @@ func (c *controller) RunWithContext(ctx context.Context) {
 	<-closed
 }
 
-func (c *controller) newReflector(ctx context.Context) *Reflector {
+func (c *controller) newReflector(ctx context.Context) *StoreReflector {
 	log := klog.FromContext(ctx)
 	r := NewReflectorWithOptions(c.config.ListerWatcher, c.config.ObjectType, c.config.Queue, ReflectorOptions{
 		Logger:          &log,

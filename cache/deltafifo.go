@@ -11,7 +11,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// DeltaFIFO is a queue between a [Reflector] and whoever keeps its store. Per
+// DeltaFIFO is a queue between a [StoreReflector] and whoever keeps its store. Per
 // object it gathers what happened since that object was last popped, as [Deltas];
 // objects are popped in the order in which they entered.
 //

@@ -7,7 +7,7 @@
 //
 //   - stores: [NewStore], [NewIndexer], [NewThreadSafeStore];
 //   - queues: [DeltaFIFO], [RealFIFO];
-//   - [Reflector], which keeps any store equal to the server;
+//   - [StoreReflector], which keeps any store equal to the server;
 //   - [Config], [New], [NewInformer] and its kin: reflector, queue and handler in
 //     one controller;
 //   - [NewCacheMutationDetector], [WaitForCacheSync], [WaitFor], listers, keys.

@@ -19,7 +19,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Reflector keeps a store equal to what a source lists and watches.
+// StoreReflector keeps a store equal to what a source lists and watches.
 //
 //  1. It fills the store with one Replace: from a watch that begins with the
 //     state of all objects, or, where that is off or fails, from a list.
@@ -30,7 +30,10 @@ import (
 //     begins again with 1.
 //
 // The exported fields must be set before it runs.
-type Reflector struct {
+//
+// It has the fields and methods of client-go's Reflector. The name Reflector is
+// that of client-go's type, which error handlers are given.
+type StoreReflector struct {
 	// WatchListPageSize asks for lists in pages of this size. Default: pages of
 	// 500 where the server does not answer from its cache anyway.
 	WatchListPageSize int64
@@ -76,18 +79,18 @@ const (
 )
 
 // NewReflector returns a reflector that is named after the place of this call.
-func NewReflector(lw ListerWatcher, expectedType any, store ReflectorStore, resyncPeriod time.Duration) *Reflector {
+func NewReflector(lw ListerWatcher, expectedType any, store ReflectorStore, resyncPeriod time.Duration) *StoreReflector {
 	return NewReflectorWithOptions(lw, expectedType, store, ReflectorOptions{ResyncPeriod: resyncPeriod})
 }
 
 // NewNamedReflector returns a reflector with a name.
-func NewNamedReflector(name string, lw ListerWatcher, expectedType any, store ReflectorStore, resyncPeriod time.Duration) *Reflector {
+func NewNamedReflector(name string, lw ListerWatcher, expectedType any, store ReflectorStore, resyncPeriod time.Duration) *StoreReflector {
 	return NewReflectorWithOptions(lw, expectedType, store, ReflectorOptions{Name: name, ResyncPeriod: resyncPeriod})
 }
 
 // NewNamespaceKeyedIndexerAndReflector returns a reflector and the indexer that it
 // keeps, which indexes by namespace.
-func NewNamespaceKeyedIndexerAndReflector(lw ListerWatcher, expectedType any, resyncPeriod time.Duration) (indexer Indexer, reflector *Reflector) {
+func NewNamespaceKeyedIndexerAndReflector(lw ListerWatcher, expectedType any, resyncPeriod time.Duration) (indexer Indexer, reflector *StoreReflector) {
 	indexer = NewIndexer(MetaNamespaceKeyFunc, Indexers{NamespaceIndex: MetaNamespaceIndexFunc})
 	return indexer, NewReflector(lw, expectedType, indexer, resyncPeriod)
 }
@@ -95,8 +98,8 @@ func NewNamespaceKeyedIndexerAndReflector(lw ListerWatcher, expectedType any, re
 // NewReflectorWithOptions returns a reflector from lw into store. Watch events of
 // another type than expectedType are left out; of an Unstructured, apiVersion and
 // kind count as its type. A nil expectedType lets all pass.
-func NewReflectorWithOptions(lw ListerWatcher, expectedType any, store ReflectorStore, options ReflectorOptions) *Reflector {
-	r := &Reflector{
+func NewReflectorWithOptions(lw ListerWatcher, expectedType any, store ReflectorStore, options ReflectorOptions) *StoreReflector {
+	r := &StoreReflector{
 		name:            options.Name,
 		typeDescription: options.TypeDescription,
 		expectedType:    reflect.TypeOf(expectedType),
@@ -159,18 +162,18 @@ func unstructuredKind(expectedType any) *schema.GroupVersionKind {
 }
 
 // Name is the name of the reflector.
-func (r *Reflector) Name() string { return r.name }
+func (r *StoreReflector) Name() string { return r.name }
 
 // TypeDescription names the type of the objects.
-func (r *Reflector) TypeDescription() string { return r.typeDescription }
+func (r *StoreReflector) TypeDescription() string { return r.typeDescription }
 
 // Run lists and watches until stopCh is closed.
-func (r *Reflector) Run(stopCh <-chan struct{}) {
+func (r *StoreReflector) Run(stopCh <-chan struct{}) {
 	r.RunWithContext(wait.ContextForChannel(stopCh))
 }
 
 // RunWithContext lists and watches until ctx ends.
-func (r *Reflector) RunWithContext(ctx context.Context) {
+func (r *StoreReflector) RunWithContext(ctx context.Context) {
 	log := r.logger(ctx)
 	log.V(3).Info("Starting reflector", "resyncPeriod", r.resyncPeriod)
 	defer log.V(3).Info("Stopping reflector", "resyncPeriod", r.resyncPeriod)
@@ -183,14 +186,14 @@ func (r *Reflector) RunWithContext(ctx context.Context) {
 }
 
 // ListAndWatch fills the store once and watches as long as watches can be resumed.
-func (r *Reflector) ListAndWatch(stopCh <-chan struct{}) error {
+func (r *StoreReflector) ListAndWatch(stopCh <-chan struct{}) error {
 	return r.ListAndWatchWithContext(wait.ContextForChannel(stopCh))
 }
 
 // ListAndWatchWithContext fills the store once and watches as long as watches can
 // be resumed. It returns an error if the store could not be filled or no watch
 // begun; the end of ctx, or of a watch, is none.
-func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
+func (r *StoreReflector) ListAndWatchWithContext(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -216,7 +219,7 @@ func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
 
 // fill replaces what the store has. If that came from a watch, the watch is
 // returned, to go on with.
-func (r *Reflector) fill(ctx context.Context) (watch.Interface, error) {
+func (r *StoreReflector) fill(ctx context.Context) (watch.Interface, error) {
 	if r.watchList {
 		w, err := r.fillFromWatch(ctx)
 		if err == nil || ctx.Err() != nil {
@@ -228,7 +231,7 @@ func (r *Reflector) fill(ctx context.Context) (watch.Interface, error) {
 }
 
 // watchAndResync watches, and resyncs meanwhile.
-func (r *Reflector) watchAndResync(ctx context.Context, w watch.Interface) error {
+func (r *StoreReflector) watchAndResync(ctx context.Context, w watch.Interface) error {
 	resyncFailed := make(chan error, 1)
 	if r.resyncPeriod > 0 {
 		resyncing, stop := context.WithCancel(ctx)
@@ -244,7 +247,7 @@ func (r *Reflector) watchAndResync(ctx context.Context, w watch.Interface) error
 }
 
 // resync calls the store's Resync until ctx ends or the store fails.
-func (r *Reflector) resync(ctx context.Context, failed chan<- error) {
+func (r *StoreReflector) resync(ctx context.Context, failed chan<- error) {
 	for {
 		timer := r.clock.NewTimer(r.resyncPeriod)
 		select {
@@ -265,7 +268,7 @@ func (r *Reflector) resync(ctx context.Context, failed chan<- error) {
 }
 
 // pause waits for the backoff; false: ctx ended before that.
-func (r *Reflector) pause(ctx context.Context) bool {
+func (r *StoreReflector) pause(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
 		return false
@@ -275,29 +278,29 @@ func (r *Reflector) pause(ctx context.Context) bool {
 }
 
 // watchTimeout spreads the ends of watches over time.
-func (r *Reflector) watchTimeout() *int64 {
+func (r *StoreReflector) watchTimeout() *int64 {
 	seconds := int64(r.minWatchTimeout.Seconds() * (1 + rand.Float64()))
 	return &seconds
 }
 
-func (r *Reflector) logger(ctx context.Context) klog.Logger {
+func (r *StoreReflector) logger(ctx context.Context) klog.Logger {
 	return klog.FromContext(ctx).WithValues("reflector", r.name, "type", r.typeDescription)
 }
 
 // LastSyncResourceVersion is what the store has reached.
-func (r *Reflector) LastSyncResourceVersion() string {
+func (r *StoreReflector) LastSyncResourceVersion() string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.version
 }
 
-func (r *Reflector) setVersion(version string) {
+func (r *StoreReflector) setVersion(version string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.version = version
 }
 
-func (r *Reflector) setUnavailable(unavailable bool) {
+func (r *StoreReflector) setUnavailable(unavailable bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.unavailable = unavailable
@@ -306,7 +309,7 @@ func (r *Reflector) setUnavailable(unavailable bool) {
 // listVersion is what to list at: whatever the server has in its cache at first,
 // not older than what we have after that, and the newest if the server could not
 // serve that.
-func (r *Reflector) listVersion() string {
+func (r *StoreReflector) listVersion() string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	switch {
@@ -320,7 +323,7 @@ func (r *Reflector) listVersion() string {
 
 // streamVersion is what a watch that brings the state of all objects begins at:
 // not older than what we have, else the newest.
-func (r *Reflector) streamVersion() string {
+func (r *StoreReflector) streamVersion() string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if r.unavailable {

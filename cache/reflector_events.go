@@ -28,7 +28,7 @@ const (
 
 // events are what one watch brings, on its way into a store.
 type events struct {
-	r       *Reflector
+	r       *StoreReflector
 	store   ReflectorStore
 	started time.Time
 	// inOrder: each event tells a version that the store has then reached. If not,

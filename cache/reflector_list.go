@@ -20,7 +20,7 @@ type listing struct {
 
 // fillFromList lists and replaces what the store has. It does not wait for a list
 // that goes on after ctx has ended.
-func (r *Reflector) fillFromList(ctx context.Context) error {
+func (r *StoreReflector) fillFromList(ctx context.Context) error {
 	version := r.listVersion()
 	pageSize := r.pageSize(version)
 	listed := make(chan listing, 1)
@@ -51,7 +51,7 @@ const defaultPageSize = 500
 
 // pageSize is 0, for no pages, where a server could answer from its cache, which
 // it does only when no page is asked for. At version 0 it does in any case.
-func (r *Reflector) pageSize(version string) int64 {
+func (r *StoreReflector) pageSize(version string) int64 {
 	switch {
 	case r.WatchListPageSize != 0:
 		return r.WatchListPageSize
@@ -63,7 +63,7 @@ func (r *Reflector) pageSize(version string) int64 {
 
 // list asks for all objects, and once more for the newest state if the server
 // cannot serve the version.
-func (r *Reflector) list(ctx context.Context, version string, pageSize int64) (got listing) {
+func (r *StoreReflector) list(ctx context.Context, version string, pageSize int64) (got listing) {
 	defer func() { got.panicked = recover() }()
 	pages := pager.New(r.source.ListWithContext)
 	pages.PageSize = pageSize
@@ -79,7 +79,7 @@ func (r *Reflector) list(ctx context.Context, version string, pageSize int64) (g
 }
 
 // replace hands a list to the store.
-func (r *Reflector) replace(list runtime.Object) error {
+func (r *StoreReflector) replace(list runtime.Object) error {
 	metadata, err := meta.ListAccessor(list)
 	if err != nil {
 		return fmt.Errorf("unable to understand list result of type %T: %w", list, err)

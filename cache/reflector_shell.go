@@ -45,7 +45,7 @@ func newReflectorShell(name, typeDescription string) *reflectorShell {
 }
 
 // showing brings the shell up to date.
-func (s *reflectorShell) showing(r *Reflector) *clientgo.Reflector {
+func (s *reflectorShell) showing(r *StoreReflector) *clientgo.Reflector {
 	shell := s.at(r.LastSyncResourceVersion())
 	shell.WatchListPageSize = r.WatchListPageSize
 	shell.ShouldResync = r.ShouldResync

@@ -28,7 +28,7 @@ type scene struct {
 	server *server
 	log    *trace
 	store  *recorder
-	r      *cache.Reflector
+	r      *cache.StoreReflector
 	stop   func() // and wait
 }
 
@@ -163,7 +163,7 @@ func TestReflectorPages(t *testing.T) {
 }
 
 // withList makes the scene's reflector fail some of its lists.
-func withList(sc *scene, fails func(metav1.ListOptions) error) *cache.Reflector {
+func withList(sc *scene, fails func(metav1.ListOptions) error) *cache.StoreReflector {
 	lw := &cache.ListWatch{
 		ListFunc: func(o metav1.ListOptions) (runtime.Object, error) {
 			if err := fails(o); err != nil {

@@ -16,7 +16,7 @@ var errNoWatch = errors.New("the source returned neither a watch nor an error")
 // watch applies events to the store, and resumes a watch that ends, until that
 // does not help any more: it returns an error if a watch could not begin, and nil
 // if one broke, as a list comes next in both cases. The first watch may be given.
-func (r *Reflector) watch(ctx context.Context, w watch.Interface, resyncFailed <-chan error) error {
+func (r *StoreReflector) watch(ctx context.Context, w watch.Interface, resyncFailed <-chan error) error {
 	internal := NewRetryWithDeadline(r.MaxInternalErrorRetryDuration, time.Minute, apierrors.IsInternalError, r.clock)
 	for ctx.Err() == nil {
 		e := events{r: r, store: r.store, started: r.clock.Now(), inOrder: true, advance: r.advance}
@@ -51,7 +51,7 @@ func (r *Reflector) watch(ctx context.Context, w watch.Interface, resyncFailed <
 
 // beginWatch watches from what the store has reached. Without that, the server
 // begins with events for all objects, in no order of versions.
-func (r *Reflector) beginWatch(ctx context.Context) (w watch.Interface, inOrder bool, err error) {
+func (r *StoreReflector) beginWatch(ctx context.Context) (w watch.Interface, inOrder bool, err error) {
 	version := r.LastSyncResourceVersion()
 	w, err = r.source.WatchWithContext(ctx, metav1.ListOptions{
 		ResourceVersion:     version,
@@ -69,7 +69,7 @@ func (r *Reflector) beginWatch(ctx context.Context) (w watch.Interface, inOrder 
 
 // mayResume decides, after a watch broke, whether another may go on where it was;
 // it waits if the server asks for that.
-func (r *Reflector) mayResume(ctx context.Context, err error, internal RetryWithDeadline) bool {
+func (r *StoreReflector) mayResume(ctx context.Context, err error, internal RetryWithDeadline) bool {
 	log := r.logger(ctx)
 	switch {
 	case errors.Is(err, errStopped):
@@ -91,7 +91,7 @@ func (r *Reflector) mayResume(ctx context.Context, err error, internal RetryWith
 }
 
 // advance notes what the store has reached.
-func (r *Reflector) advance(version string) {
+func (r *StoreReflector) advance(version string) {
 	r.setVersion(version)
 	if updater, ok := r.store.(ResourceVersionUpdater); ok {
 		updater.UpdateResourceVersion(version)

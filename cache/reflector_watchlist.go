@@ -17,7 +17,7 @@ var errIncomplete = errors.New("the watch did not bring the state of all objects
 // fillFromWatch replaces what the store has with the events that a watch begins
 // with, up to the bookmark that ends them, and returns the watch to go on with. It
 // returns an error if a list should be tried instead.
-func (r *Reflector) fillFromWatch(ctx context.Context) (watch.Interface, error) {
+func (r *StoreReflector) fillFromWatch(ctx context.Context) (watch.Interface, error) {
 	for {
 		state := newStreamedState(r.store)
 		w, err := r.streamState(ctx, state)
@@ -35,7 +35,7 @@ func (r *Reflector) fillFromWatch(ctx context.Context) (watch.Interface, error) 
 }
 
 // streamState reads the events that a watch begins with. The watch is left open.
-func (r *Reflector) streamState(ctx context.Context, state *streamedState) (watch.Interface, error) {
+func (r *StoreReflector) streamState(ctx context.Context, state *streamedState) (watch.Interface, error) {
 	e := events{r: r, store: state, started: r.clock.Now(), initial: true, advance: state.advance}
 	initialEvents := true
 	w, err := r.source.WatchWithContext(ctx, metav1.ListOptions{
@@ -63,7 +63,7 @@ func (r *Reflector) streamState(ctx context.Context, state *streamedState) (watc
 
 // mayStreamAgain decides whether another such watch may bring what this one did
 // not; it waits if the server is not there or asks for that.
-func (r *Reflector) mayStreamAgain(ctx context.Context, err error) bool {
+func (r *StoreReflector) mayStreamAgain(ctx context.Context, err error) bool {
 	switch {
 	case isWorthWaiting(err):
 		r.logger(ctx).V(2).Info("watch-list failed - backing off", "err", err)
@@ -75,7 +75,7 @@ func (r *Reflector) mayStreamAgain(ctx context.Context, err error) bool {
 	return false
 }
 
-func (r *Reflector) replaceWith(ctx context.Context, state *streamedState) error {
+func (r *StoreReflector) replaceWith(ctx context.Context, state *streamedState) error {
 	r.setUnavailable(false)
 	if consistencydetector.IsDataConsistencyDetectionForWatchListEnabled() {
 		consistencydetector.CheckDataConsistency(ctx, r.name, state.version, r.source.ListWithContext,

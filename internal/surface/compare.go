@@ -13,7 +13,8 @@ import (
 //   - an interface, a func or a plain type that is not the very same type, unless
 //     it is a func of a struct that no program can name;
 //   - a struct of our own that lacks a field or a method of theirs;
-//   - a function whose signature differs in more than structs of our own;
+//   - a function whose signature differs in more than structs of our own, where a
+//     result may have another name and must have all fields and methods of theirs;
 //   - a constant of another type or value.
 //
 // Names that only ours has are nobody's business.

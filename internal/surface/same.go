@@ -29,9 +29,57 @@ func (c *comparison) same(their, our types.Type) bool {
 		our, ok := our.(*types.Signature)
 		return ok && their.Variadic() == our.Variadic() &&
 			their.TypeParams().Len() == 0 && our.TypeParams().Len() == 0 &&
-			c.sameTuple(their.Params(), our.Params()) && c.sameTuple(their.Results(), our.Results())
+			c.sameTuple(their.Params(), our.Params()) && c.sameResults(their.Results(), our.Results())
 	}
 	return false
+}
+
+// sameResults is sameTuple for results, which may also be structs of our own under
+// other names than theirs, if they have all that theirs have.
+func (c *comparison) sameResults(theirs, ours *types.Tuple) bool {
+	if theirs.Len() != ours.Len() {
+		return false
+	}
+	for i := range theirs.Len() {
+		their, our := theirs.At(i).Type(), ours.At(i).Type()
+		if !c.same(their, our) && !c.surpasses(their, our) {
+			return false
+		}
+	}
+	return true
+}
+
+// surpasses tells whether ours points at a struct of our own that has the fields and
+// methods of the struct that theirs points at.
+func (c *comparison) surpasses(their, our types.Type) bool {
+	theirPointer, ok := types.Unalias(their).(*types.Pointer)
+	if !ok {
+		return false
+	}
+	ourPointer, ok := types.Unalias(our).(*types.Pointer)
+	if !ok {
+		return false
+	}
+	theirNamed, ok := types.Unalias(theirPointer.Elem()).(*types.Named)
+	if !ok || theirNamed.Obj().Pkg() != c.theirs {
+		return false
+	}
+	ourNamed, ok := types.Unalias(ourPointer.Elem()).(*types.Named)
+	if !ok || ourNamed.Obj().Pkg() != c.ours {
+		return false
+	}
+	theirStruct, ok := theirNamed.Underlying().(*types.Struct)
+	if !ok {
+		return false
+	}
+	ourStruct, ok := ourNamed.Underlying().(*types.Struct)
+	if !ok {
+		return false
+	}
+	alone := comparison{theirs: c.theirs, ours: c.ours}
+	alone.fields(ourNamed.Obj().Name(), theirStruct, ourStruct)
+	alone.methods(ourNamed.Obj().Name(), theirNamed, ourNamed)
+	return len(alone.missing) == 0
 }
 
 func (c *comparison) sameTuple(theirs, ours *types.Tuple) bool {

@@ -27,6 +27,10 @@ type Option = func(*secret)
 type Setting func(*secret) *secret
 func WithSpeed(speed int) Setting { return nil }
 type Hook func(*Machine)
+type Engine struct { Power int }
+func (e *Engine) Start() {}
+func NewEngine() *Engine { return nil }
+func Stop(e *Engine) {}
 type secret struct{}
 type Box[T any] struct { V T }
 func Open[T any](b Box[T]) T { return b.V }
@@ -50,6 +54,11 @@ type Option = func(*ownSecret)
 type Setting func(*ownSecret) *ownSecret
 func WithSpeed(speed int) Setting { return nil }
 type Hook = theirs.Hook
+type Engine = theirs.Engine
+type OwnEngine struct { Power int }
+func (e *OwnEngine) Start() {}
+func NewEngine() *OwnEngine { return nil }
+func Stop(e *Engine) {}
 type ownSecret struct{}
 type Box[T any] = theirs.Box[T]
 func Open[T any](b Box[T]) T { return b.V }
@@ -77,6 +86,9 @@ func TestCompare(t *testing.T) {
 		{"a func of our own that programs can write", "type Hook = theirs.Hook", "type Hook func(*Machine)", "type Hook: must be an alias"},
 		{"a func of our own about something else", "type Setting func(*ownSecret) *ownSecret", "type Setting func(*ownSecret)", "type Setting: must be an alias"},
 		{"a func of our own that is given otherwise", "func WithSpeed(speed int) Setting", "func WithSpeed(speed string) Setting", "func WithSpeed: is"},
+		{"a result that lacks a field", "type OwnEngine struct { Power int }", "type OwnEngine struct {}", "func NewEngine: is"},
+		{"a result that lacks a method", "func (e *OwnEngine) Start() {}", "", "func NewEngine: is"},
+		{"a parameter under another name", "func Stop(e *Engine) {}", "func Stop(e *OwnEngine) {}", "func Stop: is"},
 		{"a generic type of our own", "type Box[T any] = theirs.Box[T]", "type Box[T any] struct { V T }", "func Open: is"},
 	}
 	for _, test := range tests {

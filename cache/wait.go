@@ -65,20 +65,27 @@ func waitLogged(ctx context.Context, log klog.Logger, stopCh <-chan struct{}, ca
 
 // WaitFor waits, without asking again and again, until all are done, which is
 // true, or until ctx ends before that, which is false. If what is said, the
-// progress is logged under that name.
+// progress is logged under that name, as of the caller's line: each checker as
+// soon as it is done.
 func WaitFor(ctx context.Context, what string, checkers ...DoneChecker) bool {
-	log := klog.LoggerWithValues(klog.FromContext(ctx), "for", what)
+	log := klog.LoggerWithValues(klog.FromContext(ctx), "for", what).WithCallDepth(1)
 	if what == "" {
 		log = klog.Logger{} // of no sink: silent
 	}
 	log.Info("Waiting")
-	var undone []string
+	ended := make(chan DoneChecker) // done, or not before ctx ended
 	for _, checker := range checkers {
-		select {
-		case <-checker.Done():
-		case <-ctx.Done():
-		}
-		if IsDone(checker) {
+		go func() {
+			select {
+			case <-checker.Done():
+			case <-ctx.Done():
+			}
+			ended <- checker
+		}()
+	}
+	var undone []string
+	for range checkers { // logged here: the caller is not on the goroutines' stacks
+		if checker := <-ended; IsDone(checker) {
 			log.Info("Done waiting", "instance", checker.Name())
 		} else {
 			undone = append(undone, checker.Name())

@@ -1,10 +1,18 @@
 package cache_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 
 	"github.com/kinform/kinform/cache"
 )
@@ -90,6 +98,41 @@ func TestWaitFor(t *testing.T) {
 		// An ended context does not hide what is done.
 		if !cache.WaitFor(ctx, "done already", a, b) || !cache.WaitFor(ctx, "nothing") {
 			t.Error("said that what is done is not")
+		}
+	})
+}
+
+// TestWaitForLogs each cache when it is done, not when its turn comes, at the line
+// of the program that waits.
+func TestWaitForLogs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow, fast, never := checker{"slow", make(chan struct{})}, checker{"fast", make(chan struct{})}, checker{"never", nil}
+		var out bytes.Buffer
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		ctx = klog.NewContext(ctx, textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&out))))
+		time.AfterFunc(2*time.Second, func() { close(slow.done) })
+		time.AfterFunc(time.Second, func() { close(fast.done) })
+		cache.WaitFor(ctx, "all", slow, fast, never)
+		_, _, line, _ := runtime.Caller(0)
+		here := fmt.Sprintf(" wait_test.go:%d]", line-1)
+		var got []string
+		for text := range strings.Lines(out.String()) {
+			if !strings.Contains(text, here) {
+				t.Errorf("not logged at%s %s", here, text)
+			}
+			header, message, _ := strings.Cut(strings.TrimSpace(text), "] ")
+			_, second, _ := strings.Cut(header, "00:00:")
+			got = append(got, second[:2]+" "+message)
+		}
+		want := []string{
+			`00 "Waiting" for="all"`,
+			`01 "Done waiting" for="all" instance="fast"`,
+			`02 "Done waiting" for="all" instance="slow"`,
+			`05 "Timed out waiting" for="all" cause="context deadline exceeded" instances=["never"]`,
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("logged\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	})
 }

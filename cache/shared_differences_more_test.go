@@ -227,6 +227,35 @@ func TestRemovedFromInside(t *testing.T) {
 	}
 }
 
+// TestShutDownFromInside: a handler can shut itself down, which makes client-go wait for
+// ever. The call under way is its last.
+func TestShutDownFromInside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlayer(t, ours)
+		var r cache.ResourceEventHandlerRegistration
+		calls := 0
+		returned := make(chan error, 1)
+		r, _ = p.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(any) {
+			if calls++; calls == 2 {
+				returned <- cache.ShutDownEventHandler(p.informer, r)
+			}
+		}})
+		started(p)
+		p.server.do(put("d"))
+		synctest.Wait()
+		if len(returned) == 0 {
+			t.Fatal("waits for itself")
+		}
+		must(t, <-returned)
+		must(t, cache.ShutDownEventHandler(p.informer, r)) // from outside: it has ended
+		if calls != 2 {
+			t.Errorf("%d calls", calls)
+		}
+		stop(p)
+		<-p.ended
+	})
+}
+
 // TestIndexersOfNil: an informer that was made without indexes can be given some, which
 // makes client-go panic, and the map that one was made with stays the caller's.
 func TestIndexersOfNil(t *testing.T) {

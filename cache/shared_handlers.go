@@ -186,6 +186,14 @@ func (r *registration) HasSyncedChecker() DoneChecker {
 // ShutdownChan is closed when a removed handler has returned for the last time.
 func (r *registration) ShutdownChan() <-chan struct{} { return r.ended }
 
+// isInside tells whether the handler itself is who asks.
+func (r *registration) isInside() bool {
+	r.informer.mu.Lock()
+	sub := r.sub
+	r.informer.mu.Unlock()
+	return sub != nil && sub.Inside()
+}
+
 // crash does with a handler's panic what the program has told apimachinery to do
 // with panics: report it, and by default go down.
 func crash(_ string, value any, _ []byte) {
@@ -248,7 +256,8 @@ func (r *registration) unreadable(ctx context.Context, d engine.Delta, err error
 var errWrongHandle = errors.New("handle does not support ShutdownChan()")
 
 // ShutDownEventHandler removes a handler and waits until it has returned for the
-// last time. It must not be called by the handler itself.
+// last time. Called by the handler itself, it does not wait: the call under way is
+// the last.
 func ShutDownEventHandler(informer SharedInformer, handle ResourceEventHandlerRegistration) error {
 	if err := informer.RemoveEventHandler(handle); err != nil {
 		return err
@@ -256,6 +265,9 @@ func ShutDownEventHandler(informer SharedInformer, handle ResourceEventHandlerRe
 	h, ok := handle.(interface{ ShutdownChan() <-chan struct{} })
 	if !ok {
 		return errWrongHandle
+	}
+	if r, ok := handle.(*registration); ok && r.isInside() {
+		return nil
 	}
 	<-h.ShutdownChan()
 	return nil

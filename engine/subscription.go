@@ -260,10 +260,7 @@ func (s *Subscription) Synced() <-chan struct{} { return s.synced }
 // from the handler itself, it does not wait: the call under way is the last.
 func (s *Subscription) Stop() {
 	ended := s.Leave()
-	s.mu.Lock()
-	self := s.runner == goroutineID()
-	s.mu.Unlock()
-	if !self {
+	if !s.Inside() {
 		<-ended
 	}
 }

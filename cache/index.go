@@ -121,7 +121,37 @@ func (i *storeIndex) function(name string) (IndexFunc, error) {
 	if f := i.indexers[name]; f != nil {
 		return f, nil
 	}
-	return nil, fmt.Errorf("Index with name %s does not exist", name)
+	return nil, noIndex(name)
+}
+
+func noIndex(name string) error {
+	return fmt.Errorf("Index with name %s does not exist", name) //nolint:staticcheck // client-go's words
+}
+
+// RemoveIndexers removes indexes of an [Indexer] that this package made: their
+// functions are not called any more. If one of the names is unknown, none is removed.
+// Client-go has nothing like it; of other stores, nothing is removed and an error is
+// returned.
+func RemoveIndexers(indexer Indexer, names ...string) error {
+	x, ok := indexer.(interface{ RemoveIndexers(names ...string) error })
+	if !ok {
+		return fmt.Errorf("indexes of a %T cannot be removed", indexer)
+	}
+	return x.RemoveIndexers(names...)
+}
+
+// remove drops indexers and what they found.
+func (i *storeIndex) remove(names []string) error {
+	for _, name := range names {
+		if _, err := i.function(name); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		delete(i.indexers, name)
+		delete(i.indices, name)
+	}
+	return nil
 }
 
 func (i *storeIndex) valuesOf(name string) []string {

@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"maps"
+	"runtime"
 	"slices"
 	"sync"
 	"weak"
@@ -17,7 +18,8 @@ import (
 // holds is of the past, and an informer that starts must not take it for synced.
 type core struct {
 	*engine.Informer
-	lazy *lazySource // nil where it is not shared
+	lazy  *lazySource // nil where it is not shared
+	share dropin.Share
 
 	mu      sync.Mutex // held while the engine is started and stopped
 	runners int
@@ -98,19 +100,26 @@ func (c *core) isSpent() bool {
 func (c *core) leave(s *sharedIndexInformer) <-chan struct{} {
 	c.member(s, false)
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.runners--; c.runners > 0 {
+	c.runners--
+	last := c.runners == 0
+	if last {
+		c.spent = true
+		c.cancel()
+	}
+	c.mu.Unlock()
+	if !last {
 		others := make(chan struct{})
 		close(others)
 		return others
 	}
-	c.spent = true
-	c.cancel()
+	if c.lazy != nil {
+		forgetSpent(c.share)
+	}
 	return c.ended
 }
 
-// cores are those that can be shared. They go when the last informer on them
-// does.
+// cores are those that can be shared. An entry goes when the core is spent, or when
+// nobody has an informer on it any more; with it goes the HTTP client of its key.
 var cores struct {
 	mu    sync.Mutex
 	byKey map[dropin.Share][]weak.Pointer[core]
@@ -121,29 +130,35 @@ var cores struct {
 func sharedCore(name string, lw *dropin.ListWatch) *core {
 	cores.mu.Lock()
 	defer cores.mu.Unlock()
-	var alive []weak.Pointer[core]
-	var found *core
 	for _, w := range cores.byKey[lw.Share] {
-		c := w.Value()
-		if c == nil || c.isSpent() {
-			continue
-		}
-		alive = append(alive, w)
-		if found == nil && c.lazy.admit(lw.Needs) {
-			found = c
+		if c := w.Value(); c != nil && !c.isSpent() && c.lazy.admit(lw.Needs) {
+			return c
 		}
 	}
-	if found == nil {
-		lazy := &lazySource{name: name, open: lw.Open, needs: lw.Needs}
-		found = newCore(lazy, nil)
-		found.lazy = lazy
-		alive = append(alive, weak.Make(found))
-	}
+	lazy := &lazySource{name: name, open: lw.Open, needs: lw.Needs}
+	c := newCore(lazy, nil)
+	c.lazy, c.share = lazy, lw.Share
+	runtime.AddCleanup(c, forgetSpent, lw.Share)
 	if cores.byKey == nil {
 		cores.byKey = map[dropin.Share][]weak.Pointer[core]{}
 	}
-	cores.byKey[lw.Share] = alive
-	return found
+	cores.byKey[lw.Share] = append(cores.byKey[lw.Share], weak.Make(c))
+	return c
+}
+
+// forgetSpent forgets the cores of a key that nobody can share any more.
+func forgetSpent(key dropin.Share) {
+	cores.mu.Lock()
+	defer cores.mu.Unlock()
+	alive := slices.DeleteFunc(cores.byKey[key], func(w weak.Pointer[core]) bool {
+		c := w.Value()
+		return c == nil || c.isSpent()
+	})
+	if len(alive) == 0 {
+		delete(cores.byKey, key)
+	} else {
+		cores.byKey[key] = alive
+	}
 }
 
 // lazySource decides what to ask the server for when it is first used: by then it

@@ -149,7 +149,7 @@ func (s *sharedIndexInformer) start(ctx context.Context) bool {
 }
 
 // stop lets no handler join any more, and waits until those that are there have
-// returned.
+// returned. From a store that others go on with, it takes its indexes along.
 func (s *sharedIndexInformer) stop() {
 	s.mu.Lock()
 	s.stopped = true
@@ -163,6 +163,9 @@ func (s *sharedIndexInformer) stop() {
 	}
 	for _, ch := range append(left, ended) {
 		<-ch
+	}
+	if s.core.lazy != nil && !s.core.isSpent() {
+		s.indexer.leave()
 	}
 }
 

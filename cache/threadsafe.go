@@ -308,5 +308,11 @@ func (m *threadSafeMap) AddIndexers(newIndexers Indexers) (err error) {
 	return err
 }
 
+// RemoveIndexers is for [RemoveIndexers].
+func (m *threadSafeMap) RemoveIndexers(names ...string) (err error) {
+	m.change(func() { err = m.index.remove(names) })
+	return err
+}
+
 // Resync has nothing to do: the store is the final state.
 func (m *threadSafeMap) Resync() error { return nil }

@@ -16,6 +16,11 @@
 // but not in this list (stores whose objects expire, heaps, fakes, …) forwards to
 // client-go.
 //
+// The files have their half in their name: classic_*.go are the parts above, each
+// of which stands on its own; shared_*.go are the shared informers, which use none
+// of the classic parts; alias*.go give names to what is client-go's. Files without
+// such a name (keys, listers, waiting, descriptions, …) serve both halves.
+//
 // The old shapes live here, at the edge, and nothing else: whoever writes a new
 // program finds a smaller and typed surface in package kinform.
 package cache

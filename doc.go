@@ -4,7 +4,9 @@
 //	pods, err := kinform.New[*corev1.Pod](cfg, kinform.Options{})
 //	byNode := kinform.AddIndex(pods, "node", func(p *corev1.Pod) []string { return []string{p.Spec.NodeName} })
 //	pods.Subscribe(func(ctx context.Context, ev kinform.Event[*corev1.Pod]) {
-//		slog.Info(ev.Kind, "pod", ev.Key, "phase", ev.New().Status.Phase)
+//		if pod, err := ev.New(); err == nil {
+//			slog.Info(ev.Kind, "pod", ev.Key, "phase", pod.Status.Phase)
+//		}
 //	})
 //	go pods.Run(ctx)
 //	if err := pods.WaitSynced(ctx); err != nil {
@@ -51,8 +53,9 @@
 //  10. Bad input is contained. An object that cannot be scanned or indexed is
 //     reported and counted, and its last good state kept where there is one; one
 //     that does not fit the informer's type is reported, counted, and left out of
-//     what is read. The rest goes on. Nothing that a server sends makes the process panic, hang or
-//     grow without bound.
+//     lists; Event.New and Lister.Get return an error for it. The rest goes on.
+//     Nothing that a server sends makes the process panic, hang or grow without
+//     bound.
 //
 // # Reading
 //

@@ -53,7 +53,12 @@ func TestObjectsOfAllSizes(t *testing.T) {
 	inf := newInformer[*unstructured.Unstructured](t, scripted(t, listOf(10, items...), strings.Join(events, "\n")+"\n"), kinform.Options{Resource: gadgets})
 	heard := make(chan string, 100)
 	inf.Subscribe(func(_ context.Context, ev kinform.Event[*unstructured.Unstructured]) {
-		heard <- fmt.Sprint(ev.Key, len(ev.New().Object["spec"].(string)))
+		o, err := ev.New()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		heard <- fmt.Sprint(ev.Key, len(o.Object["spec"].(string)))
 	})
 	running(t, inf)
 	for range 2 * len(sizes) {

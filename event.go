@@ -57,52 +57,29 @@ func (e Event[T]) Labels() Labels { return e.delta.New.Labels() }
 // ResourceVersion is that of the newest state.
 func (e Event[T]) ResourceVersion() string { return e.delta.New.Version().String() }
 
-// New is the newest state; for Deleted, the last one. It is shared and must not
-// be changed. Where the object does not fit T, New does not return: the call of
-// the handler ends, the object is counted in Status as rejected, and the
-// subscriber goes on with the next event. Handlers that want to see such objects
-// ask Decode.
-func (e Event[T]) New() T { return e.mustDecode(e.delta.New) }
+// New returns the newest state; for Deleted, the last one. It may be called in any
+// goroutine, also after the handler has returned. The object is shared and must not
+// be changed.
+//
+// Possible errors: *DecodeError, if the object does not fit T. It has been logged and
+// counted in Status as rejected by then, so a handler that can do nothing about it
+// just returns.
+func (e Event[T]) New() (T, error) { return e.inf.decode(e.delta.New, engine.Told) }
 
-// Old is the state before. It is nil for Added, and where the state before did
-// not fit T. It is shared and must not be changed.
-func (e Event[T]) Old() T {
-	var none T
+// Old returns the state before; nil for Added. It may be called in any goroutine,
+// also after the handler has returned. The object is shared and must not be changed.
+//
+// Possible errors: *DecodeError, as of New.
+func (e Event[T]) Old() (T, error) {
 	if e.delta.Old == nil {
-		return none
+		var none T
+		return none, nil
 	}
-	obj, err := e.inf.decode(e.delta.Old, engine.Told)
-	if err != nil {
-		return none
-	}
-	return obj
-}
-
-// Decode returns Old and New, or a *DecodeError.
-func (e Event[T]) Decode() (before, after T, err error) {
-	if e.delta.Old != nil {
-		if before, err = e.inf.decode(e.delta.Old, engine.Told); err != nil {
-			return before, after, err
-		}
-	}
-	after, err = e.inf.decode(e.delta.New, engine.Told)
-	return before, after, err
+	return e.inf.decode(e.delta.Old, engine.Told)
 }
 
 // Bytes is the newest state as the server sent it, in protobuf or JSON: a copy.
 func (e Event[T]) Bytes() []byte { return e.delta.New.AppendBytes(nil) }
-
-// undecodable leaves a handler whose object does not fit its type. Decoding has
-// reported it.
-type undecodable struct{ err error }
-
-func (e Event[T]) mustDecode(r *engine.Record) T {
-	obj, err := e.inf.decode(r, engine.Told)
-	if err != nil {
-		panic(undecodable{err})
-	}
-	return obj
-}
 
 // SubscribeOptions of one subscriber. The zero value works.
 type SubscribeOptions struct {
@@ -143,13 +120,6 @@ func (inf *Informer[T]) Subscribe(handler func(context.Context, Event[T]), optio
 		eo.Merge = engine.Latest
 	}
 	deliver := func(ctx context.Context, d engine.Delta) {
-		defer func() {
-			if p := recover(); p != nil {
-				if _, ok := p.(undecodable); !ok {
-					panic(p)
-				}
-			}
-		}()
 		handler(ctx, Event[T]{Kind: d.Kind.String(), Key: d.Key(), delta: d, inf: inf})
 	}
 	return &Subscription{sub: inf.core.Subscribe(deliver, eo), core: inf.core}

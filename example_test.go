@@ -33,7 +33,9 @@ func Example() {
 	}
 	byNode := kinform.AddIndex(pods, "node", func(p *corev1.Pod) []string { return []string{p.Spec.NodeName} })
 	sub := pods.Subscribe(func(ctx context.Context, ev kinform.Event[*corev1.Pod]) {
-		fmt.Println(ev.Kind, ev.Key, ev.New().Spec.NodeName)
+		if pod, err := ev.New(); err == nil {
+			fmt.Println(ev.Kind, ev.Key, pod.Spec.NodeName)
+		}
 	})
 	go pods.Run(ctx)
 	if err := sub.WaitSynced(ctx); err != nil {

@@ -28,8 +28,13 @@ func TestMutationDetector(t *testing.T) {
 	})
 	changed := make(chan struct{})
 	inf.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.Secret]) {
-		ev.New().Data["password"] = []byte("hunter3")
-		ev.New() // orders the change before the next look, for the race detector
+		secret, err := ev.New()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		secret.Data["password"] = []byte("hunter3")
+		_, _ = ev.New() // orders the change before the next look, for the race detector
 		close(changed)
 	}, kinform.SubscribeOptions{Name: "careless"})
 	running(t, inf)

@@ -81,7 +81,7 @@ func TestSecretsAreNotTold(t *testing.T) {
 				kinform.AddIndex(inf, "type", func(s *corev1.Secret) []string { return []string{string(s.Type)} })
 				create(t, client(t, s), core("secrets"), "default", object("v1", "Secret", "a", map[string]any{
 					"data": map[string]any{"password": "aHVudGVyMg=="}}))
-				inf.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.Secret]) { _, _, _ = ev.Decode() })
+				inf.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.Secret]) { _, _ = ev.New() })
 				running(t, inf)
 				// Something is to be seen of it, or the decoder takes it, which is as good.
 				eventually(t, "the fault", func() bool {

@@ -92,7 +92,9 @@ func subscribe[T any](inf *kinform.Informer[T], t task, seen *int, read func(T) 
 	return inf.Subscribe(func(_ context.Context, ev kinform.Event[T]) {
 		*seen++
 		if t.Read {
-			sink.Add(int64(read(ev.New())))
+			if obj, err := ev.New(); err == nil {
+				sink.Add(int64(read(obj)))
+			}
 		} else {
 			sink.Add(int64(len(ev.Key)))
 		}

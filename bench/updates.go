@@ -124,7 +124,12 @@ func (u *updateRun) typed(ctx context.Context, t task) error {
 				return
 			}
 			if t.Read {
-				sink.Add(int64(len(ev.Old().Status.Phase) + len(ev.New().Status.Phase)))
+				now, err := ev.New()
+				old, oldErr := ev.Old()
+				if err != nil || oldErr != nil {
+					return
+				}
+				sink.Add(int64(len(old.Status.Phase) + len(now.Status.Phase)))
 			}
 			u.told(i, ev.ResourceVersion())
 		}, kinform.SubscribeOptions{Limit: 2 * t.Updates})) // nothing is merged

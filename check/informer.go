@@ -75,7 +75,7 @@ func (e typedEvent[T]) Kind() string { return e.Event.Kind }
 func (e typedEvent[T]) Key() string  { return e.Event.Key }
 
 func (e typedEvent[T]) Object() metav1.Object {
-	_, obj, err := e.Decode()
+	obj, err := e.New()
 	if err != nil {
 		return nil
 	}
@@ -86,7 +86,7 @@ func (e typedEvent[T]) Old() metav1.Object {
 	if e.Event.Kind == kinform.Added {
 		return nil
 	}
-	before, _, err := e.Decode()
+	before, err := e.Event.Old()
 	if err != nil {
 		return nil
 	}

@@ -74,7 +74,8 @@ func waitEstablished(ctx context.Context, cfg *rest.Config, name string) error {
 	defer cancel()
 	running, established := context.WithCancel(ctx)
 	inf.Subscribe(func(_ context.Context, ev kinform.Event[*unstructured.Unstructured]) {
-		if ev.Kind != kinform.Deleted && hasCondition(ev.New(), "Established") {
+		definition, err := ev.New()
+		if err == nil && ev.Kind != kinform.Deleted && hasCondition(definition, "Established") {
 			established()
 		}
 	})

@@ -72,7 +72,10 @@ func run(ctx context.Context, cfg *rest.Config, out io.Writer) error {
 			say.Printf("deleted  %s", ev.Key)
 			return
 		}
-		b := ev.New()
+		b, err := ev.New()
+		if err != nil {
+			return // it does not fit Backup, which the log and Status say
+		}
 		say.Printf("%-7s  %s: %s at %q, %d kept, last success %s", ev.Kind, ev.Key,
 			b.Spec.Database, b.Spec.Schedule, b.Spec.Keep, since(b))
 	})

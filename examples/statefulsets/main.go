@@ -73,12 +73,20 @@ func run(ctx context.Context, cfg *rest.Config, out io.Writer) error {
 	// The handler is called for what is there, then for each change, one call at a
 	// time. Kind and Key cost nothing; New and Old decode the object.
 	sub := sets.Subscribe(func(_ context.Context, ev kinform.Event[*appsv1.StatefulSet]) {
+		now, err := ev.New()
+		if err != nil {
+			return // it is no StatefulSet, which the log and Status say
+		}
 		switch ev.Kind {
 		case kinform.Added:
-			say.Printf("added    %s, %d replicas", ev.Key, replicas(ev.New()))
+			say.Printf("added    %s, %d replicas", ev.Key, replicas(now))
 		case kinform.Updated:
+			old, err := ev.Old()
+			if err != nil {
+				old = now
+			}
 			say.Printf("updated  %s, %d of %d replicas ready, was %d of %d", ev.Key,
-				ev.New().Status.ReadyReplicas, replicas(ev.New()), ev.Old().Status.ReadyReplicas, replicas(ev.Old()))
+				now.Status.ReadyReplicas, replicas(now), old.Status.ReadyReplicas, replicas(old))
 		case kinform.Resynced:
 			say.Printf("still    %s", ev.Key)
 		case kinform.Deleted:

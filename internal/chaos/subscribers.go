@@ -108,7 +108,10 @@ func meddle[U metav1.Object, T any](inf *kinform.Informer[T], told *atomic.Uint6
 		if !ev.Initial() {
 			told.Add(1)
 		}
-		o := ev.New()
+		o, err := ev.New()
+		if err != nil {
+			return // counted in Status
+		}
 		o.SetLabels(map[string]string{"changed": "by a handler"})
 		o.SetResourceVersion("1")
 		o.SetName("changed")

@@ -100,7 +100,11 @@ func (s *session) handler(t *target) func(context.Context, kinform.Event[*unstru
 		if ev.Initial() && !s.initial {
 			return
 		}
-		before, after, err := ev.Decode()
+		after, err := ev.New()
+		var before *unstructured.Unstructured
+		if err == nil {
+			before, err = ev.Old()
+		}
 		if err != nil {
 			s.screen.note(fmt.Sprintf("%s %s was %s, but cannot be read: %v", t.name, ev.Key, ev.Kind, err))
 			return

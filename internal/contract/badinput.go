@@ -43,6 +43,7 @@ var badInput = []story{
 	{"the last good state is kept", lastGoodState},
 	{"what vanishes while an object is bad", vanishedMeanwhile},
 	{"an object that does not fit its type", misfit},
+	{"events that are read in other goroutines", readElsewhere},
 	{"a custom resource with a field of the wrong type", wrongField},
 	{"an index function that panics", panickingIndex},
 	{"an index function that panics for what was there before it", panickingLateIndex},

@@ -76,15 +76,15 @@ func misfit(e *env) {
 	s.badFrames(often, subject(badData))
 	heard, undecodable := make(chan string, 20), make(chan error, 20)
 	s.inf.Subscribe(func(_ context.Context, ev eventOf) {
-		if now := ev.New().Data[value]; now == "well" && ev.Old() != nil {
-			e.Errorf("the state before, which does not fit, is %v", ev.Old())
-		}
-		heard <- ev.New().Data[value]
-	})
-	s.inf.Subscribe(func(_ context.Context, ev eventOf) {
-		if _, _, err := ev.Decode(); err != nil {
+		now, err := ev.New()
+		if err != nil {
 			undecodable <- err
+			return
 		}
+		if old, err := ev.Old(); now.Data[value] == "well" && (old != nil || err == nil) {
+			e.Errorf("the state before, which does not fit, is %v (%v)", old, err)
+		}
+		heard <- now.Data[value]
 	})
 	s.w.sub.Stop() // it expects to be told of every state
 	e.sync(s.inf)
@@ -94,7 +94,7 @@ func misfit(e *env) {
 	e.update("victim", "bad")
 	var decodeErr *kinform.DecodeError
 	if err := receive(e, undecodable, "what cannot be decoded"); !errors.As(err, &decodeErr) || decodeErr.Key != e.key("victim") {
-		e.Errorf("Decode returns %v, want a *DecodeError of the victim", err)
+		e.Errorf("New returns %v, want a *DecodeError of the victim", err)
 	}
 	if o, err := s.inf.Lister().Get(e.key("victim")); !errors.As(err, &decodeErr) {
 		e.Errorf("Get returns %v, %v, want a *DecodeError", o, err)
@@ -115,6 +115,56 @@ func misfit(e *env) {
 	e.wantStore(s.inf, e.onServer())
 }
 
+// readElsewhere hands events to other goroutines, which read them after the handler
+// has returned, among them one of an object that does not fit. That is an error for
+// who reads it, and nothing else happens.
+func readElsewhere(e *env) {
+	s := newSick(e, kinform.Options{JSON: true})
+	s.badFrames(often, subject(badData))
+	s.w.sub.Stop() // it expects to be told of every state
+	handed := make(chan eventOf, 20)
+	sub := s.inf.Subscribe(func(_ context.Context, ev eventOf) { handed <- ev })
+	e.sync(s.inf)
+	e.update("victim", "bad")
+	e.update("victim", "well")
+	type reading struct {
+		ev       eventOf
+		now, old object
+		err      error
+		oldErr   error
+	}
+	read := make(chan reading)
+	next := func(what string) reading {
+		e.Helper()
+		ev := receive(e, handed, what)
+		go func() { // a panic here would end the process
+			r := reading{ev: ev}
+			r.now, r.err = ev.New()
+			r.old, r.oldErr = ev.Old()
+			read <- r
+		}()
+		return receive(e, read, what+", read")
+	}
+	for range 3 {
+		if r := next("an initial object"); r.err != nil || r.oldErr != nil || r.old != nil {
+			e.Errorf("%s: New fails with %v; Old gives %v, %v", r.ev.Key, r.err, r.old, r.oldErr)
+		}
+	}
+	var misfit *kinform.DecodeError
+	if r := next("the object that does not fit"); !errors.As(r.err, &misfit) || r.now != nil || r.oldErr != nil || r.old == nil {
+		e.Errorf("of an object that does not fit, New gives %v, %v; Old gives %v, %v", r.now, r.err, r.old, r.oldErr)
+	}
+	if r := next("the object that fits again"); r.err != nil || r.now.Data[value] != "well" || !errors.As(r.oldErr, &misfit) {
+		e.Errorf("of the object that fits again, New gives %v, %v; Old gives %v, %v", r.now, r.err, r.old, r.oldErr)
+	}
+	sub.Stop()
+	for _, st := range s.inf.Status().Subscribers {
+		if st.Panics > 0 {
+			e.Errorf("%d panics of %s", st.Panics, st.Name)
+		}
+	}
+}
+
 // gadget is how the story's custom resource is read.
 type gadget struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -131,7 +181,9 @@ func wrongField(e *env) {
 	inf := informerOf[*gadget](e, e.config(), kinform.Options{Resource: resource})
 	heard := make(chan string, 20)
 	inf.Subscribe(func(_ context.Context, ev kinform.Event[*gadget]) {
-		heard <- ev.Name() + " has " + string(rune('0'+ev.New().Spec.Replicas))
+		if g, err := ev.New(); err == nil {
+			heard <- ev.Name() + " has " + string(rune('0'+g.Spec.Replicas))
+		}
 	})
 	e.run(inf)
 	e.awaitFailure(0, kinform.NoResource)

@@ -240,10 +240,12 @@ func panicking(e *env) {
 	reports := make(chan report, 10)
 	panics := func(heard chan<- told) func(context.Context, eventOf) {
 		return func(_ context.Context, ev eventOf) {
-			if ev.New().Data[value] == "panic" {
+			if o, err := ev.New(); err == nil && o.Data[value] == "panic" {
 				panic("no " + ev.Key)
 			}
-			heard <- toldBy(ev)
+			if t, err := toldBy(ev); err == nil {
+				heard <- t
+			}
 		}
 	}
 	heard := []chan told{make(chan told, 10), make(chan told, 10)}

@@ -30,15 +30,21 @@ func color(o object) []string { return []string{o.Data[value][len(o.Data[value])
 func (r *reader) check(ev eventOf) {
 	// The indexes first: where the store afterwards still has the state of the
 	// event, the indexes had it when they were asked.
-	here, was := r.found(ev.New(), ev.Key), 0
-	if old := ev.Old(); old != nil && color(old)[0] != color(ev.New())[0] {
+	now, err := ev.New()
+	if err != nil {
+		r.e.Errorf("reading the object of an event: %v", err)
+		return
+	}
+	here, was := r.found(now, ev.Key), 0
+	if old, err := ev.Old(); err == nil && old != nil && color(old)[0] != color(now)[0] {
 		was = r.found(old, ev.Key)
 	}
 	o, err := r.lister.Get(ev.Key)
 	switch {
 	case errors.Is(err, kinform.ErrNotFound) && ev.Kind != kinform.Deleted:
+		t, _ := toldBy(ev) // it could be read above
 		r.mu.Lock()
-		r.gone = append(r.gone, toldBy(ev))
+		r.gone = append(r.gone, t)
 		r.mu.Unlock()
 	case errors.Is(err, kinform.ErrNotFound):
 		if here > 0 {

@@ -88,20 +88,27 @@ func (w *witness) handle(_ context.Context, ev eventOf) {
 	if w.also != nil {
 		w.also(ev)
 	}
-	t := toldBy(ev)
+	t, err := toldBy(ev)
+	if err != nil {
+		return // an object that does not fit, as some stories send
+	}
 	w.change(func() { w.note(t) })
 	w.pause(t)
 }
 
-func toldBy(ev eventOf) told {
+func toldBy(ev eventOf) (told, error) {
+	now, err := ev.New()
+	if err != nil {
+		return told{}, err
+	}
 	t := told{
 		kind: ev.Kind, key: ev.Key, uid: ev.UID(), version: ev.ResourceVersion(),
-		value: ev.New().Data[value], initial: ev.Initial(), final: ev.FinalStateUnknown(),
+		value: now.Data[value], initial: ev.Initial(), final: ev.FinalStateUnknown(),
 	}
-	if old := ev.Old(); old != nil {
+	if old, err := ev.Old(); err == nil && old != nil {
 		t.old = old.ResourceVersion
 	}
-	return t
+	return t, nil
 }
 
 // note remembers an event, and says what is wrong with it.

@@ -21,7 +21,11 @@ func main() {
 	if err != nil {
 		panic(err)
 	}
-	pods.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.Pod]) { fmt.Println(ev.Kind, ev.New().Name) })
+	pods.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.Pod]) {
+		if pod, err := ev.New(); err == nil {
+			fmt.Println(ev.Kind, pod.Name)
+		}
+	})
 	if err := pods.Run(context.Background()); err != nil {
 		panic(err)
 	}

@@ -8,30 +8,27 @@ import (
 	"github.com/kinform/kinform/describe"
 )
 
-// Description is an informer's whole running configuration and state, defaults
-// filled in: what is asked for and how, who is told, how it goes. Print it, or
-// marshal it to JSON. Nothing of the objects is in it.
-type Description = describe.Description
-
-// Describe returns the informer's configuration and state, as of now.
-func (inf *Informer[T]) Describe() Description {
+// Describe returns the informer's whole running configuration and state, defaults
+// filled in, as of now: what is asked for and how, who is called, how it goes. Print
+// it, or marshal it to JSON. Nothing of the objects is in it.
+func (inf *Informer[T]) Describe() describe.Description {
 	d := inf.core.describe()
 	d.ObjectType = inf.view.Name
 	return d
 }
 
 // Describe returns the configuration and state of each informer, as of now.
-func (f *Factory) Describe() []Description {
+func (f *Factory) Describe() []describe.Description {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var all []Description
+	var all []describe.Description
 	for _, s := range f.cores {
 		all = append(all, s.describe())
 	}
 	return all
 }
 
-func (c *core) describe() Description {
+func (c *core) describe() describe.Description {
 	d := describe.Engine(c.Informer, c.Subscriptions())
 	d.Informer = "kinform.Informer"
 	d.Source.Name = c.query.String()
@@ -39,6 +36,10 @@ func (c *core) describe() Description {
 	if namespaces := c.Namespaces(); namespaces[0] != "" {
 		d.Source.Namespaces = namespaces
 	}
+	d.Source.Compression = c.options.Compression.String()
+	d.Source.ErrorHandler = c.hears.names()
+	d.Store.MutationDetector = c.options.MutationDetector != MutationDetectorOff
+	d.Store.MutationDetection = c.options.MutationDetector.String()
 	types := c.views.names()
 	d.ObjectType = strings.Join(types, ", ")
 	if len(types) > 1 {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kinform/kinform"
 	"github.com/kinform/kinform/apisim"
+	"github.com/kinform/kinform/describe"
 )
 
 // secretServer has one Secret, whose password must not be seen.
@@ -64,8 +65,8 @@ func TestDescribe(t *testing.T) {
 	inf, err := kinform.New[*corev1.Secret](s.Config(), kinform.Options{
 		Namespaces: []string{"shop", "default"}, LabelSelector: "app=web", FieldSelector: "metadata.name!=x",
 		PageSize: 7, DropManagedFields: true, ConsistentFirstList: true, MaxObjectSize: 1 << 20,
-		Residency: kinform.NeverDecoded, Silence: time.Minute, Backoff: kinform.Backoff{First: time.Second},
-		OnFailure: tellNobody, Policy: kinform.Optional,
+		Residency: kinform.ResidencyNever, Silence: time.Minute, Backoff: kinform.Backoff{First: time.Second},
+		OnFailure: tellNobody, Policy: kinform.PolicyOptional,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +75,9 @@ func TestDescribe(t *testing.T) {
 	if before.Status.Started || before.Status.Synced || before.Status.Stopped || before.Store.Objects != 0 {
 		t.Errorf("before it runs: %+v, %+v", before.Status, before.Store)
 	}
-	kinform.AddIndex(inf, "by password", func(s *corev1.Secret) []string { return []string{string(s.Data["password"])} })
+	if _, err := inf.AddIndex("by password", func(s *corev1.Secret) []string { return []string{string(s.Data["password"])} }); err != nil {
+		t.Fatal(err)
+	}
 	every := inf.Subscribe(func(context.Context, kinform.Event[*corev1.Secret]) {}, kinform.SubscribeOptions{Name: "every", Resync: time.Hour})
 	inf.Subscribe(func(context.Context, kinform.Event[*corev1.Secret]) {}, kinform.SubscribeOptions{Name: "latest", Latest: true})
 	if _, err := kinform.View[*unstructured.Unstructured](inf); err != nil {
@@ -107,7 +110,7 @@ func TestDescribe(t *testing.T) {
 	}
 	wantText(t, d, "every 1h0m0s", "1m0s", "pages of 7", "by password", "tellNobody", "never decoded", "default, shop")
 	wantNothingOf(t, d, "hunter2")
-	var again kinform.Description
+	var again describe.Description
 	if err := json.Unmarshal(raw, &again); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +119,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-func wantText(t *testing.T, d kinform.Description, words ...string) {
+func wantText(t *testing.T, d describe.Description, words ...string) {
 	t.Helper()
 	text := d.String()
 	for _, want := range words {
@@ -127,7 +130,7 @@ func wantText(t *testing.T, d kinform.Description, words ...string) {
 }
 
 // wantNothingOf looks for a secret, plain and encoded, in all that is shown.
-func wantNothingOf(t *testing.T, d kinform.Description, secret string) {
+func wantNothingOf(t *testing.T, d describe.Description, secret string) {
 	t.Helper()
 	raw, err := json.Marshal(d)
 	if err != nil {
@@ -212,7 +215,7 @@ func TestDescribeFailure(t *testing.T) {
 	<-failed
 	d := inf.Describe()
 	src := d.Status.Sources[0]
-	if src.Reason != string(kinform.ServerError) || src.Attempts != 1 || src.NextTry.IsZero() || !strings.Contains(src.Cause, "list secrets") {
+	if src.Reason != string(kinform.ReasonServerError) || src.Attempts != 1 || src.NextTry.IsZero() || !strings.Contains(src.Cause, "list secrets") {
 		t.Errorf("got %+v", src)
 	}
 	wantText(t, d, "server-error, 1 times", "next try", "last contact", "never")
@@ -225,10 +228,10 @@ func TestDescribeFactory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Shutdown()
-	if _, err := kinform.For[*corev1.Secret](f); err != nil {
+	if _, err := kinform.For[*corev1.Secret](f, kinform.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := kinform.For[*corev1.Pod](f); err != nil {
+	if _, err := kinform.For[*corev1.Pod](f, kinform.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = kinform.For[*metav1.PartialObjectMetadata](f, kinform.Options{Resource: corev1.SchemeGroupVersion.WithResource("secrets")})

@@ -2,12 +2,12 @@
 // Kubernetes API server and tells your handlers what changed.
 //
 //	pods, err := kinform.New[*corev1.Pod](cfg, kinform.Options{})
-//	byNode := kinform.AddIndex(pods, "node", func(p *corev1.Pod) []string { return []string{p.Spec.NodeName} })
+//	byNode, err := pods.AddIndex("node", func(p *corev1.Pod) []string { return []string{p.Spec.NodeName} })
 //	pods.Subscribe(func(ctx context.Context, ev kinform.Event[*corev1.Pod]) {
 //		if pod, err := ev.New(); err == nil {
-//			slog.Info(ev.Kind, "pod", ev.Key, "phase", pod.Status.Phase)
+//			slog.Info("pod", "event", ev.Type, "key", ev.Key, "phase", pod.Status.Phase)
 //		}
-//	})
+//	}, kinform.SubscribeOptions{})
 //	go pods.Run(ctx)
 //	if err := pods.WaitSynced(ctx); err != nil {
 //		return err // names the cause
@@ -43,7 +43,7 @@
 //     a slow one holds them up once, by 50 ms at most.
 //  8. Nothing is silent. Status gives state, cause, attempts, resource version and
 //     staleness; WaitSynced returns the cause (forbidden, no such resource,
-//     refused, …) and not just a time-out. Whether a refusal is waited out, ends
+//     unreachable, …) and not just a time-out. Whether a refusal is waited out, ends
 //     Run, or counts as an empty resource is Options.Policy. An informer that fails
 //     does not touch the others of its factory. docs/faults.md shows what is seen
 //     of each fault.

@@ -59,7 +59,7 @@ func TestObjectsOfAllSizes(t *testing.T) {
 			return
 		}
 		heard <- fmt.Sprint(ev.Key, len(o.Object["spec"].(string)))
-	})
+	}, kinform.SubscribeOptions{})
 	running(t, inf)
 	for range 2 * len(sizes) {
 		select {
@@ -90,7 +90,7 @@ func TestNameThatIsNoText(t *testing.T) {
 	var log journal
 	inf := newInformer[*unstructured.Unstructured](t, cfg, kinform.Options{Resource: gadgets, Logger: log.logger()})
 	heard := make(chan string, 100)
-	inf.Subscribe(func(_ context.Context, ev kinform.Event[*unstructured.Unstructured]) { heard <- ev.Key })
+	inf.Subscribe(func(_ context.Context, ev kinform.Event[*unstructured.Unstructured]) { heard <- ev.Key }, kinform.SubscribeOptions{})
 	running(t, inf)
 	seen := map[string]int{}
 	for seen["last"] == 0 {
@@ -124,7 +124,7 @@ func TestNameThatIsNoText(t *testing.T) {
 // clock was set back.
 func TestClockGoesBack(t *testing.T) {
 	ahead := time.Now().Add(time.Hour).Round(0) // without what only runs forward
-	st := kinform.Status{Sources: []kinform.SourceStatus{{State: kinform.Watching, LastContact: ahead}}}
+	st := kinform.Status{Sources: []kinform.SourceStatus{{State: kinform.StateWatching, LastContact: ahead}}}
 	if s := st.Staleness(); s != 0 {
 		t.Errorf("the server was heard of %v ago", s)
 	}

@@ -9,25 +9,21 @@ import (
 	"github.com/kinform/kinform/engine"
 )
 
-// Kind says what happened: Added, Updated, Deleted or Resynced.
-type Kind = string
+// EventType says what happened to an object.
+type EventType string
 
-// The kinds of events.
+// The types of events.
 const (
-	Added    Kind = "added"
-	Updated  Kind = "updated"
-	Deleted  Kind = "deleted"
-	Resynced Kind = "resynced" // nothing happened; SubscribeOptions.Resync
+	EventAdded    EventType = "added"
+	EventUpdated  EventType = "updated"
+	EventDeleted  EventType = "deleted"
+	EventResynced EventType = "resynced" // nothing happened; SubscribeOptions.Resync
 )
 
-// Labels are an object's labels, read without decoding it. They fit
-// labels.Selector.Matches.
-type Labels = engine.Labels
-
-// Event is one change of one object. Kind, Key, Labels and ResourceVersion cost
+// Event is one change of one object. Type, Key, Labels and ResourceVersion cost
 // nothing; New and Old decode the object, once for all subscribers.
 type Event[T any] struct {
-	Kind Kind
+	Type EventType
 	// Key is "namespace/name", or "name" for objects without a namespace.
 	Key string
 
@@ -38,7 +34,7 @@ type Event[T any] struct {
 // Initial tells whether the object was there when the subscriber joined.
 func (e Event[T]) Initial() bool { return e.delta.Initial }
 
-// FinalStateUnknown tells, for Deleted, that the end itself was missed: New is
+// FinalStateUnknown tells, for EventDeleted, that the end itself was missed: New is
 // the last state that was seen.
 func (e Event[T]) FinalStateUnknown() bool { return e.delta.FinalStateUnknown }
 
@@ -52,12 +48,12 @@ func (e Event[T]) Name() string { return e.delta.New.Name() }
 func (e Event[T]) UID() string { return e.delta.New.UID() }
 
 // Labels are those of the newest state.
-func (e Event[T]) Labels() Labels { return e.delta.New.Labels() }
+func (e Event[T]) Labels() Labels { return Labels{e.delta.New.Labels()} }
 
 // ResourceVersion is that of the newest state.
 func (e Event[T]) ResourceVersion() string { return e.delta.New.Version().String() }
 
-// New returns the newest state; for Deleted, the last one. It may be called in any
+// New returns the newest state; for EventDeleted, the last one. It may be called in any
 // goroutine, also after the handler has returned. The object is shared and must not
 // be changed.
 //
@@ -66,7 +62,7 @@ func (e Event[T]) ResourceVersion() string { return e.delta.New.Version().String
 // just returns.
 func (e Event[T]) New() (T, error) { return e.inf.decode(e.delta.New, engine.Told) }
 
-// Old returns the state before; nil for Added. It may be called in any goroutine,
+// Old returns the state before; nil for EventAdded. It may be called in any goroutine,
 // also after the handler has returned. The object is shared and must not be changed.
 //
 // Possible errors: *DecodeError, as of New.
@@ -90,11 +86,12 @@ type SubscribeOptions struct {
 	// the newest. Default: every change is delivered while at most Limit wait.
 	// Set it for handlers that care for states and not for steps.
 	Latest bool
-	// Limit is how many events may wait before they are merged per object.
-	// Default: 1024.
+	// Limit is how many events may wait before they are merged per object. Zero or
+	// less is the default, 1024.
 	Limit int
-	// Resync reminds the handler of every object at this interval, with Kind
-	// Resynced. It asks the server nothing. Default: never.
+	// Resync reminds the handler of every object at this interval, as
+	// EventResynced. It asks the server nothing. Zero or less is the
+	// default, never.
 	Resync time.Duration
 	// OnPanic is told of a panic of the handler. Default: it is logged. Either
 	// way the subscriber goes on with the next event.
@@ -108,19 +105,14 @@ type Subscription struct {
 }
 
 // Subscribe has handler called for every object that is there and every change
-// after, one call at a time, in the server's order, while the informer runs. At
-// most one SubscribeOptions is used.
-func (inf *Informer[T]) Subscribe(handler func(context.Context, Event[T]), options ...SubscribeOptions) *Subscription {
-	var o SubscribeOptions
-	if len(options) > 0 {
-		o = options[0]
-	}
+// after, one call at a time, in the server's order, while the informer runs.
+func (inf *Informer[T]) Subscribe(handler func(context.Context, Event[T]), o SubscribeOptions) *Subscription {
 	eo := engine.SubscribeOptions{Name: o.Name, Limit: o.Limit, Resync: o.Resync, OnPanic: o.OnPanic, View: inf.view}
 	if o.Latest {
 		eo.Merge = engine.Latest
 	}
 	deliver := func(ctx context.Context, d engine.Delta) {
-		handler(ctx, Event[T]{Kind: d.Kind.String(), Key: d.Key(), delta: d, inf: inf})
+		handler(ctx, Event[T]{Type: EventType(d.Kind.String()), Key: d.Key(), delta: d, inf: inf})
 	}
 	return &Subscription{sub: inf.core.Subscribe(deliver, eo), core: inf.core}
 }

@@ -31,12 +31,15 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	byNode := kinform.AddIndex(pods, "node", func(p *corev1.Pod) []string { return []string{p.Spec.NodeName} })
+	byNode, err := pods.AddIndex("node", func(p *corev1.Pod) []string { return []string{p.Spec.NodeName} })
+	if err != nil {
+		log.Fatal(err)
+	}
 	sub := pods.Subscribe(func(ctx context.Context, ev kinform.Event[*corev1.Pod]) {
 		if pod, err := ev.New(); err == nil {
-			fmt.Println(ev.Kind, ev.Key, pod.Spec.NodeName)
+			fmt.Println(ev.Type, ev.Key, pod.Spec.NodeName)
 		}
-	})
+	}, kinform.SubscribeOptions{})
 	go pods.Run(ctx)
 	if err := sub.WaitSynced(ctx); err != nil {
 		log.Fatal(err) // names the cause

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 
 	"k8s.io/client-go/rest"
@@ -36,12 +35,15 @@ type sharedCore struct {
 	started   bool
 }
 
-// ErrShutDown says that a factory has been shut down.
-var ErrShutDown = errors.New("the factory has been shut down")
-
-// NewFactory returns a factory for the server of cfg. Defaults are used wherever
-// For is given no options.
+// NewFactory returns a factory for the server of cfg. Defaults are what For uses where
+// its own options are zero; they cannot name a resource.
 func NewFactory(cfg *rest.Config, defaults Options) (*Factory, error) {
+	if defaults.Resource.Resource != "" {
+		return nil, fmt.Errorf("kinform: Options.Resource is %s: the defaults of a factory name none, For does", defaults.Resource)
+	}
+	if err := defaults.check(); err != nil {
+		return nil, fmt.Errorf("kinform: the defaults of the factory: %w", err)
+	}
 	client, err := kube.NewClient(bounded(cfg))
 	if err != nil {
 		return nil, fmt.Errorf("kinform: %w", err)
@@ -50,43 +52,53 @@ func NewFactory(cfg *rest.Config, defaults Options) (*Factory, error) {
 }
 
 // For returns the factory's informer of T, and makes it if it is the first to be
-// asked for. At most one Options is used; it replaces the factory's defaults. An
-// informer that is asked for after Start runs at the next Start.
-func For[T any](f *Factory, options ...Options) (*Informer[T], error) {
-	o := f.defaults
-	if len(options) > 0 {
-		o = options[0]
-	}
+// asked for. Where the options are zero, the factory's defaults are used. An informer
+// that is asked for after Start runs at the next Start.
+//
+// Informers with equal Resource, Namespaces and selectors share one watch and one
+// store. Logger, OnFailure and OnMutation are those of each reader: all of them hear
+// of what happens. All other options have to be the same.
+//
+// Possible errors: *ConflictError, and what is wrong with the options.
+func For[T any](f *Factory, o Options) (*Informer[T], error) {
 	t, err := structOf[T]()
 	if err != nil {
 		return nil, err
 	}
 	c, err := f.coreFor(t, o)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("kinform: %w", err)
 	}
 	return &Informer[T]{core: c, view: c.views.of(t)}, nil
 }
 
-func (f *Factory) coreFor(t reflect.Type, o Options) (*core, error) {
+func (f *Factory) coreFor(t reflect.Type, asked Options) (*core, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	o := asked.over(f.defaults)
+	if err := o.check(); err != nil {
+		return nil, err
+	}
 	resource, err := resourceOf(t, o.Resource)
 	if err != nil {
-		return nil, fmt.Errorf("kinform: %w", err)
+		return nil, err
 	}
-	namespaces := slices.Sorted(slices.Values(o.Namespaces))
-	selection := strings.Join(append(namespaces, resource.String(), o.LabelSelector, o.FieldSelector,
-		fmt.Sprint(o.DropManagedFields, o.Policy)), "\n")
+	selection := o.selects(resource)
 	for _, s := range f.cores {
-		if s.selection == selection && s.canShow(t) {
-			return s.core, nil
+		if s.selection != selection || !s.canShow(t) {
+			continue
 		}
+		if err := agree(s.query.String(), s.options, o); err != nil {
+			return nil, err
+		}
+		s.hears.add(asked, f.defaults)
+		return s.core, nil
 	}
 	c, err := newCore(f.client, t, o, &f.server)
 	if err != nil {
 		return nil, err
 	}
+	c.hears.add(asked, f.defaults)
 	f.cores = append(f.cores, &sharedCore{core: c, selection: selection})
 	return c, nil
 }

@@ -130,43 +130,43 @@ func watchSays(text string) func(*stage) {
 // settled: it follows the server, and the log has n lines.
 func settled(n int) func(*stage, kinform.Status) bool {
 	return func(s *stage, st kinform.Status) bool {
-		return st.State() == kinform.Watching && st.Cause() == nil && len(s.log.lines()) >= n
+		return st.State() == kinform.StateWatching && st.Cause() == nil && len(s.log.lines()) >= n
 	}
 }
 
 var faults = []fault{
 	// What a server says.
-	{name: "401: the token is wrong or out of date", reason: kinform.Unauthorized, first: answers(401),
-		does: tries + "; a rotated token file is read again within a minute", user: "check the credentials; `Policy: FailFast` ends instead"},
-	{name: "403: no right to list or watch", reason: kinform.Forbidden, first: answers(403),
-		does: tries, user: "grant `list` and `watch`, or set `Namespaces`; `Policy: FailFast` ends instead"},
-	{name: "403 with `Policy: FailFast`", reason: kinform.Forbidden, first: func(s *stage) {
-		s.options.Policy = kinform.FailFast
+	{name: "401: the token is wrong or out of date", reason: kinform.ReasonUnauthorized, first: answers(401),
+		does: tries + "; a rotated token file is read again within a minute", user: "check the credentials; `Policy: PolicyFailFast` ends instead"},
+	{name: "403: no right to list or watch", reason: kinform.ReasonForbidden, first: answers(403),
+		does: tries, user: "grant `list` and `watch`, or set `Namespaces`; `Policy: PolicyFailFast` ends instead"},
+	{name: "403 with `Policy: PolicyFailFast`", reason: kinform.ReasonForbidden, first: func(s *stage) {
+		s.options.Policy = kinform.PolicyFailFast
 		answers(403)(s)
 	}, does: "ends: Run returns a `*RefusedError`, WaitSynced returns at once", user: "report it and exit; Run can be called again"},
-	{name: "403 for the watch alone", reason: kinform.Forbidden, first: func(s *stage) {
+	{name: "403 for the watch alone", reason: kinform.ReasonForbidden, first: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: watches, Status: 403})
 	}, does: "lists at intervals, 0.8 s at first, 30 to 45 s at last, and tries to watch after each list", user: "grant `watch`"},
-	{name: "405 for the watch: the server cannot do it", reason: kinform.Unsupported, first: func(s *stage) {
+	{name: "405 for the watch: the server cannot do it", reason: kinform.ReasonUnsupported, first: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: watches, Status: 405})
 	}, does: "lists at intervals, 0.8 s at first, 30 to 45 s at last, and tries to watch after each list", user: "nothing, if what is up to 45 s old will do"},
-	{name: "404: the server does not have the resource", reason: kinform.NoResource, first: func(s *stage) { s.options.Resource = gadgets },
-		does: tries, user: "install the CRD, or correct `Resource`; `Policy: Optional` counts it as empty"},
-	{name: "404 with `Policy: Optional`", reason: kinform.NoResource, first: func(s *stage) {
-		s.options.Resource, s.options.Policy = gadgets, kinform.Optional
+	{name: "404: the server does not have the resource", reason: kinform.ReasonNoResource, first: func(s *stage) { s.options.Resource = gadgets },
+		does: tries, user: "install the CRD, or correct `Resource`; `Policy: PolicyOptional` counts it as empty"},
+	{name: "404 with `Policy: PolicyOptional`", reason: kinform.ReasonNoResource, first: func(s *stage) {
+		s.options.Resource, s.options.Policy = gadgets, kinform.PolicyOptional
 	}, does: "counts it as synced and empty; lists it once it appears", user: "nothing"},
-	{name: "429: too many requests", reason: kinform.Throttled, first: func(s *stage) {
+	{name: "429: too many requests", reason: kinform.ReasonThrottled, first: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: onConfigMaps, Status: 429, RetryAfter: 2 * time.Second})
 	}, does: "waits as long as `Retry-After` asks, at least", user: "look at the server's load, and at its priority and fairness"},
-	{name: "500: the server fails", reason: kinform.ServerError, first: answers(500), does: tries, user: "look at the server's log"},
-	{name: "503: the server is not ready", reason: kinform.ServerError, first: answers(503), does: tries, user: "wait"},
-	{name: "504 for the watch: the server cannot reach etcd", reason: kinform.ServerError, first: func(s *stage) {
+	{name: "500: the server fails", reason: kinform.ReasonServerError, first: answers(500), does: tries, user: "look at the server's log"},
+	{name: "503: the server is not ready", reason: kinform.ReasonServerError, first: answers(503), does: tries, user: "wait"},
+	{name: "504 for the watch: the server cannot reach etcd", reason: kinform.ReasonServerError, first: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: watches, Status: 504})
 	}, does: keepsServes + tries + ", and lists every second time", user: "look at etcd"},
-	{name: "502 with a page of HTML from a proxy", reason: kinform.ServerError, first: func(s *stage) {
+	{name: "502 with a page of HTML from a proxy", reason: kinform.ReasonServerError, first: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: onConfigMaps, Status: 502, Body: page})
 	}, does: tries, user: "look at the proxy"},
-	{name: "200 with a page of HTML: a sign-in page", reason: kinform.Garbled, first: func(s *stage) {
+	{name: "200 with a page of HTML: a sign-in page", reason: kinform.ReasonGarbled, first: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: onConfigMaps, Status: 200, Body: page})
 	}, does: tries, user: "check the address and the proxy: who answers is no API server"},
 	{name: "410 in the midst of a paged list", first: func(s *stage) {
@@ -179,46 +179,46 @@ var faults = []fault{
 		s.server.Inject(apisim.Fault{Match: watches, Status: 410, Times: 1})
 	}, seen: func(s *stage, st kinform.Status) bool { return st.Sources[0].Expired > 0 && settled(0)(s, st) },
 		does: "lists anew, at once; tells what differs", user: "nothing; `Sources[0].Expired` counts them"},
-	{name: "410 after every list", reason: kinform.Expired, first: func(s *stage) {
+	{name: "410 after every list", reason: kinform.ReasonExpired, first: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: watches, Status: 410})
 	}, does: "lists anew, ever more rarely, every 30 to 45 s at last", user: "look at etcd's compaction and the size of the watch cache"},
 
 	// The way there.
-	{name: "nobody listens", reason: kinform.Refused, first: func(s *stage) { s.config.Host = closedPort(s) },
+	{name: "nobody listens", reason: kinform.ReasonUnreachable, first: func(s *stage) { s.config.Host = closedPort(s) },
 		does: tries, user: "check the address, the server and the firewall"},
-	{name: "the certificate is not trusted", reason: kinform.TLS, first: func(s *stage) {
+	{name: "the certificate is not trusted", reason: kinform.ReasonTLS, first: func(s *stage) {
 		s.server = startSim(s, apisim.Options{TLS: true})
 		s.config = s.server.Config()
 		s.config.CAData = nil
 	}, does: tries + "; never goes on without", user: "give the right CA; the server's certificate may also be out of date, or for another name"},
-	{name: "https, where the server speaks http", reason: kinform.TLS, first: func(s *stage) {
+	{name: "https, where the server speaks http", reason: kinform.ReasonTLS, first: func(s *stage) {
 		s.config.Host = strings.Replace(s.config.Host, "http://", "https://", 1)
 	}, does: tries, user: "check the address"},
-	{name: "the server never answers", reason: kinform.Stalled, first: func(s *stage) {
+	{name: "the server never answers", reason: kinform.ReasonStalled, first: func(s *stage) {
 		s.options.Silence = 100 * time.Millisecond
 		s.server.Inject(apisim.Fault{Match: onConfigMaps, Hang: true})
 	}, does: "gives the request up after `Silence`, 150 s by default, and tries again", user: "look at the network: a firewall may drop packets silently"},
-	{name: "the server falls silent in the midst", reason: kinform.Stalled, later: func(s *stage) {
+	{name: "the server falls silent in the midst", reason: kinform.ReasonStalled, later: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: onConfigMaps, Hang: true})
 	}, first: func(s *stage) { s.options.Silence = 300 * time.Millisecond },
 		does: keepsServes + "asks after `Silence` whether the server is there, and opens the watch anew", user: "watch `Staleness`"},
-	{name: "the connection breaks before an answer", reason: kinform.Cut, first: func(s *stage) {
+	{name: "the connection breaks before an answer", reason: kinform.ReasonDisconnected, first: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: onConfigMaps, Reset: true})
 	}, does: tries, user: "look at the network"},
-	{name: "the connection breaks in the midst of a list", reason: kinform.Cut, first: func(s *stage) {
+	{name: "the connection breaks in the midst of a list", reason: kinform.ReasonDisconnected, first: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: onConfigMaps, CutAfterBytes: 100})
 	}, does: "takes nothing of it; " + tries, user: "look at the network, and at time-outs of proxies"},
-	{name: "the connection breaks in the midst of an event", reason: kinform.Cut, first: func(s *stage) {
+	{name: "the connection breaks in the midst of an event", reason: kinform.ReasonDisconnected, first: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: watches, TruncateFrame: 1})
 	}, later: (*stage).change, does: keepsServes + "asks for the server's version and resumes the watch", user: "nothing, if it is rare"},
-	{name: "a watch ends at once, each time", reason: kinform.Cut, first: func(s *stage) {
+	{name: "a watch ends at once, each time", reason: kinform.ReasonDisconnected, first: func(s *stage) {
 		s.tamper(func(r *http.Request, resp *http.Response) {
 			if isWatch(r) {
 				body(resp, "")
 			}
 		})
 	}, does: "tries once more, then lists, ever more rarely", user: "look for a proxy that cannot stream"},
-	{name: "watches bring nothing: a proxy buffers them", reason: kinform.Stalled, first: func(s *stage) {
+	{name: "watches bring nothing: a proxy buffers them", reason: kinform.ReasonStalled, first: func(s *stage) {
 		s.options.Silence = 300 * time.Millisecond
 		s.tamper(func(r *http.Request, resp *http.Response) {
 			if isWatch(r) {
@@ -229,12 +229,12 @@ var faults = []fault{
 		does: "lists after two watches that brought nothing, 300 s by default; where that finds changes, every 30 s from then on", user: "have the proxy not buffer; watch `Staleness`"},
 
 	// What is sent.
-	{name: "a watch sends garbage", reason: kinform.Garbled, first: watchSays(`{"type":"ADDED","object":{"metadata":{"name":["a"]}}}` + "\n"),
+	{name: "a watch sends garbage", reason: kinform.ReasonGarbled, first: watchSays(`{"type":"ADDED","object":{"metadata":{"name":["a"]}}}` + "\n"),
 		does: keepsServes + "resumes the watch once, then lists to get past it", user: "if it lasts, look at what is between"},
-	{name: "a frame that is too large", reason: kinform.Garbled, first: func(s *stage) { s.options.MaxObjectSize = 2048 }, later: func(s *stage) {
+	{name: "a frame that is too large", reason: kinform.ReasonGarbled, first: func(s *stage) { s.options.MaxObjectSize = 2048 }, later: func(s *stage) {
 		create(s, client(s, s.server), core("configmaps"), "default", configMap("huge", strings.Repeat("x", 4096)))
 	}, does: keepsServes + "holds no more than `MaxObjectSize` of it; tries again", user: "raise `MaxObjectSize` if the object is meant to be that large"},
-	{name: "an error event in a watch: 500", reason: kinform.ServerError,
+	{name: "an error event in a watch: 500", reason: kinform.ReasonServerError,
 		first: watchSays(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","message":"etcdserver: leader changed","reason":"InternalError","code":500}}` + "\n"),
 		does:  keepsServes + "resumes the watch", user: "nothing, if it is rare"},
 	{name: "an error event in a watch: 410",
@@ -251,7 +251,7 @@ var faults = []fault{
 		})
 	}, seen: settled(1), does: "leaves it out, keeps its last good state if there is one, lists again in a while", user: "look at `Rejected` and `LastRejected`"},
 	{name: "an index function panics", later: func(s *stage) {
-		kinform.AddIndex(s.inf, "broken", func(o *unstructured.Unstructured) []string {
+		_, _ = s.inf.AddIndex("broken", func(o *unstructured.Unstructured) []string {
 			if o.GetName() == "a" {
 				panic("out of order")
 			}
@@ -339,13 +339,13 @@ func happen(t *testing.T, f fault) string {
 		if err := s.inf.WaitSynced(within(t)); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "a watch", func() bool { return s.inf.Status().State() == kinform.Watching })
+		eventually(t, "a watch", func() bool { return s.inf.Status().State() == kinform.StateWatching })
 		f.later(s)
 	}
 	seen := f.seen
 	if seen == nil {
 		seen = func(_ *stage, st kinform.Status) bool {
-			return st.Cause() != nil && (st.State() == kinform.Waiting || st.State() == kinform.Stopped || st.State() == kinform.Absent || st.State() == kinform.Polling)
+			return st.Cause() != nil && (st.State() == kinform.StateWaiting || st.State() == kinform.StateStopped || st.State() == kinform.StateAbsent || st.State() == kinform.StatePolling)
 		}
 	}
 	var st kinform.Status
@@ -367,7 +367,7 @@ func (s *stage) row(f fault, st kinform.Status) string {
 	says := "nil: it is synced"
 	if err != nil {
 		var syncErr *kinform.SyncError
-		if !errors.As(err, &syncErr) || syncErr.Status.Reason != f.reason {
+		if !errors.As(err, &syncErr) || syncErr.Source.Reason != f.reason {
 			s.Errorf("WaitSynced returns %v, want a *SyncError, %s", err, f.reason)
 		}
 		says = "`" + err.Error() + "`"

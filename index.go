@@ -20,31 +20,15 @@ type Index[T any] struct {
 // object for which it panics is rejected: counted in Status, its last good state
 // kept.
 //
-// AddIndex panics if the informer has an index of that name: two functions under
-// one name is a mistake in the program. TryAddIndex returns an error instead.
-func AddIndex[T any](inf *Informer[T], name string, values func(T) []string) Index[T] {
-	ix, err := TryAddIndex(inf, name, values)
-	if err != nil {
-		panic(err)
-	}
-	return ix
-}
-
-// TryAddIndex is AddIndex for names that are not the program's own.
-//
 // Possible errors: ErrIndexExists.
-func TryAddIndex[T any](inf *Informer[T], name string, values func(T) []string) (Index[T], error) {
-	err := inf.core.AddIndex(engine.Indexer{Name: name, Values: func(r *engine.Record) ([]string, error) {
+func (inf *Informer[T]) AddIndex(name string, values func(T) []string) (Index[T], error) {
+	return inf.addIndex(name, func(r *engine.Record) ([]string, error) {
 		obj, err := inf.decode(r, engine.Pass)
 		if err != nil {
 			return nil, err
 		}
 		return values(obj), nil
-	}})
-	if err != nil {
-		return Index[T]{}, fmt.Errorf("kinform: %s: %w", inf.core.query, err)
-	}
-	return Index[T]{inf: inf, name: name}, nil
+	})
 }
 
 // AddFieldIndex adds an index over a field that is named by its path, as kubectl's
@@ -55,7 +39,7 @@ func TryAddIndex[T any](inf *Informer[T], name string, values func(T) []string) 
 //
 // Possible errors: ErrIndexExists, and what is wrong with the path: for types of
 // k8s.io/api it is checked.
-func AddFieldIndex[T any](inf *Informer[T], name, path string) (Index[T], error) {
+func (inf *Informer[T]) AddFieldIndex(name, path string) (Index[T], error) {
 	t, err := structOf[T]()
 	if err != nil {
 		return Index[T]{}, err
@@ -67,19 +51,27 @@ func AddFieldIndex[T any](inf *Informer[T], name, path string) (Index[T], error)
 	if err != nil {
 		return Index[T]{}, fmt.Errorf("kinform: %s: index %q: %w", inf.core.query, name, err)
 	}
+	if strings.TrimPrefix(path, ".") == "metadata.namespace" {
+		return inf.addIndex(name, namespaceOf())
+	}
 	var raw []byte // index functions are called one at a time
-	values := func(r *engine.Record) ([]string, error) {
+	return inf.addIndex(name, func(r *engine.Record) ([]string, error) {
 		raw = r.AppendBytes(raw[:0])
 		return p.Values(nil, r.Format(), raw)
-	}
-	if strings.TrimPrefix(path, ".") == "metadata.namespace" {
-		values = namespaceOf()
-	}
-	err = inf.core.AddIndex(engine.Indexer{Name: name, Values: values})
-	if err != nil {
+	})
+}
+
+func (inf *Informer[T]) addIndex(name string, values func(*engine.Record) ([]string, error)) (Index[T], error) {
+	if err := inf.core.AddIndex(engine.Indexer{Name: name, Values: values}); err != nil {
 		return Index[T]{}, fmt.Errorf("kinform: %s: %w", inf.core.query, err)
 	}
 	return Index[T]{inf: inf, name: name}, nil
+}
+
+// Remove removes the index from the informer: its function is not called any more,
+// and nothing is found in it. Its name is free again.
+func (ix Index[T]) Remove() {
+	_ = ix.inf.core.RemoveIndex(ix.name) // it may be removed already
 }
 
 // namespaceOf returns an index function that needs no bytes: records know their

@@ -55,7 +55,7 @@ func TestFieldIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := kinform.AddFieldIndex(inf, "before", "spec.nodeName")
+	before, err := inf.AddFieldIndex("before", "spec.nodeName")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,11 +65,11 @@ func TestFieldIndex(t *testing.T) {
 	if err := inf.WaitSynced(ctx); err != nil {
 		t.Fatal(err)
 	}
-	late, err := kinform.AddFieldIndex(untyped, "late", ".spec.nodeName")
+	late, err := untyped.AddFieldIndex("late", ".spec.nodeName")
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, err := kinform.AddFieldIndex(metadata, "names", "metadata.name")
+	names, err := metadata.AddFieldIndex("names", "metadata.name")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestFieldIndex(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"metadata.namespace", ".metadata.namespace"} {
-		byNamespace, err := kinform.AddFieldIndex(inf, path, path)
+		byNamespace, err := inf.AddFieldIndex(path, path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,10 +101,10 @@ func TestFieldIndex(t *testing.T) {
 	if n := len(names.Values()); n != 300 {
 		t.Errorf("%d names, want 300", n)
 	}
-	if _, err := kinform.AddFieldIndex(inf, "late", "status.phase"); !errors.Is(err, kinform.ErrIndexExists) {
+	if _, err := inf.AddFieldIndex("late", "status.phase"); !errors.Is(err, kinform.ErrIndexExists) {
 		t.Errorf("a second index of one name: %v", err)
 	}
-	if _, err := kinform.AddFieldIndex(inf, "wrong", "spec.nodename"); err == nil || !strings.Contains(err.Error(), `no field "nodename"`) {
+	if _, err := inf.AddFieldIndex("wrong", "spec.nodename"); err == nil || !strings.Contains(err.Error(), `no field "nodename"`) {
 		t.Errorf("a path that leads nowhere: %v", err)
 	}
 	cancel()

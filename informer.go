@@ -39,8 +39,9 @@ func New[T any](cfg *rest.Config, o Options) (*Informer[T], error) {
 	}
 	c, err := newCore(client, t, o, new(engine.Server))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("kinform: %w", err)
 	}
+	c.hears.add(o, Options{})
 	return &Informer[T]{core: c, view: c.views.of(t)}, nil
 }
 
@@ -70,6 +71,8 @@ func structOf[T any]() (reflect.Type, error) {
 type core struct {
 	*engine.Informer
 	query     kube.Query
+	options   Options
+	hears     hears
 	mutations *mutation.Detector // nil if nobody asked for one
 	views     views
 }
@@ -78,25 +81,25 @@ type core struct {
 // the same server.
 func newCore(client rest.Interface, t reflect.Type, o Options, server *engine.Server) (*core, error) {
 	if err := o.check(); err != nil {
-		return nil, fmt.Errorf("kinform: %w", err)
+		return nil, err
 	}
 	resource, err := resourceOf(t, o.Resource)
 	if err != nil {
-		return nil, fmt.Errorf("kinform: %w", err)
+		return nil, err
 	}
-	c := &core{query: kube.Query{
+	c := &core{options: o, query: kube.Query{
 		Resource:      resource,
 		LabelSelector: o.LabelSelector,
 		FieldSelector: o.FieldSelector,
 		MetadataOnly:  t == metadataType,
 		Protobuf:      !o.JSON && decode.SpeaksProtobuf(t),
-		Compression:   o.Compression,
+		Compression:   kube.Compression(o.Compression),
 		Limits:        o.limits(),
 	}}
 	c.views.kind, c.views.secret = c.kind(t), isSecret(resource.GroupResource())
 	ro := o.reflector()
-	ro.Server = server
-	c.Informer = engine.NewInformer(engine.Options{Residency: o.Residency, Log: o.log()}, ro, c.sources(client, o.Namespaces))
+	ro.Server, ro.OnFailure = server, c.hears.failed
+	c.Informer = engine.NewInformer(engine.Options{Residency: engine.Residency(o.Residency), Log: c.hears.log}, ro, c.sources(client, o.Namespaces))
 	c.watchMutations(o)
 	return c, nil
 }
@@ -142,7 +145,7 @@ func (c *core) canShow(t reflect.Type) bool {
 // Run lists, watches and calls the handlers until ctx ends. It returns when all
 // its goroutines have. It can be run again, and goes on where it was.
 //
-// Possible errors: ErrRunning; *RefusedError with the policy FailFast.
+// Possible errors: ErrRunning; *RefusedError with PolicyFailFast.
 func (inf *Informer[T]) Run(ctx context.Context) error { return inf.core.Run(ctx) }
 
 // Run runs the engine, and looks a last time for readers that changed something.
@@ -151,8 +154,11 @@ func (c *core) Run(ctx context.Context) error {
 	if !errors.Is(err, ErrRunning) {
 		c.mutations.Close()
 	}
-	return err
+	return ownError(err)
 }
+
+// WaitSynced waits for the engine.
+func (c *core) WaitSynced(ctx context.Context) error { return ownError(c.Informer.WaitSynced(ctx)) }
 
 // HasSynced tells whether the first list is in the store.
 func (inf *Informer[T]) HasSynced() bool { return inf.core.HasSynced() }
@@ -161,7 +167,8 @@ func (inf *Informer[T]) HasSynced() bool { return inf.core.HasSynced() }
 func (inf *Informer[T]) Synced() <-chan struct{} { return inf.core.Synced() }
 
 // WaitSynced waits until the first list is in the store. When ctx ends before, or
-// the server refuses and the policy is FailFast, the error is a *SyncError, which
+// the server refuses and the policy is
+// PolicyFailFast, the error is a *SyncError, which
 // says what keeps it: forbidden, no such resource, refused, …
 func (inf *Informer[T]) WaitSynced(ctx context.Context) error { return inf.core.WaitSynced(ctx) }
 
@@ -171,7 +178,7 @@ func (inf *Informer[T]) decode(r *engine.Record, use engine.Use) (T, error) {
 	obj, err := inf.core.Decode(r, inf.view, use)
 	if err != nil {
 		var none T
-		return none, err
+		return none, ownError(err)
 	}
 	if inf.core.mutations != nil {
 		inf.core.handedOut(r, inf.view, obj)

@@ -8,40 +8,62 @@ import (
 // MutationDetector says how closely an informer looks for readers that change the
 // objects they got. The cache holds bytes, so what is found is exact: the object
 // that was handed out is not what its bytes make.
-type MutationDetector = mutation.Mode
+type MutationDetector uint8
 
 // How closely to look.
 const (
-	// MutationsIgnored looks at nothing. It is the default.
-	MutationsIgnored = mutation.Off
+	// MutationDetectorOff looks at nothing. It is the default.
+	MutationDetectorOff MutationDetector = iota
 
-	// MutationsSampled remembers one of about a thousand objects that are handed
-	// out, 64 at a time, and decodes them again every 10 s, for a minute: cheap
-	// enough for production. It tells which object and which fields.
-	MutationsSampled = mutation.Sampled
+	// MutationDetectorSampled remembers one of about a thousand objects that are
+	// handed out, 64 at a time, and decodes them again every 10 s, for a minute:
+	// cheap enough for production. It tells which object and which fields.
+	MutationDetectorSampled
 
-	// MutationsAll remembers every object that is handed out, 32,768 at a time, and
-	// decodes them again every second. It tells also who got it. It is for tests:
-	// it keeps objects in memory, and takes the time to find each reader.
-	MutationsAll = mutation.Full
+	// MutationDetectorFull remembers every object that is handed out, 32,768 at a
+	// time, and decodes them again every second. It tells also who got it. It is for
+	// tests: it keeps objects in memory, and takes the time to find each reader.
+	MutationDetectorFull
 )
 
-// Mutation is an object that a reader changed: its key and type, the fields that
-// differ (never their values), and with MutationsAll the places in the program that
-// got it.
-type Mutation = mutation.Report
+// String returns "off", "sampled" or "full".
+func (m MutationDetector) String() string {
+	return nameOf(int64(m), "MutationDetector", "off", "sampled", "full")
+}
+
+func (m MutationDetector) mode() mutation.Mode {
+	switch m {
+	case MutationDetectorSampled:
+		return mutation.Sampled
+	case MutationDetectorFull:
+		return mutation.Full
+	}
+	return mutation.Off
+}
+
+// Mutation is an object that a reader changed.
+type Mutation struct {
+	// Key of the object, and its Go type.
+	Key  string
+	Type string
+	// Fields are the paths that differ, ten at most, never with their values.
+	Fields []string
+	// Readers are the places in the program that got the object, with
+	// MutationDetectorFull.
+	Readers []string
+}
+
+// String is one line for people.
+func (m Mutation) String() string { return mutation.Report(m).String() }
 
 // watchMutations starts looking for readers that change objects, if that is asked
 // for. What is found is logged, counted in Status and told to OnMutation.
 func (c *core) watchMutations(o Options) {
-	log := o.log()
 	resource := c.query.String()
-	c.mutations = mutation.New(o.MutationDetector, func(m Mutation) {
-		log("an object was changed by a reader; copy it first (DeepCopy)",
+	c.mutations = mutation.New(o.MutationDetector.mode(), func(m mutation.Report) {
+		c.hears.log("an object was changed by a reader; copy it first (DeepCopy)",
 			"resource", resource, "key", m.Key, "type", m.Type, "fields", m.Fields, "readers", m.Readers)
-		if o.OnMutation != nil {
-			o.OnMutation(m)
-		}
+		c.hears.mutated(Mutation(m))
 	})
 }
 

@@ -24,7 +24,7 @@ func TestMutationDetector(t *testing.T) {
 	var log journal
 	found := make(chan kinform.Mutation, 10)
 	inf := newInformer[*corev1.Secret](t, s.Config(), kinform.Options{
-		MutationDetector: kinform.MutationsAll, Logger: log.logger(), OnMutation: func(m kinform.Mutation) { found <- m },
+		MutationDetector: kinform.MutationDetectorFull, Logger: log.logger(), OnMutation: func(m kinform.Mutation) { found <- m },
 	})
 	changed := make(chan struct{})
 	inf.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.Secret]) {

@@ -3,15 +3,14 @@ package kinform
 import (
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kinform/kinform/engine"
-	"github.com/kinform/kinform/kube"
 	"github.com/kinform/kinform/wire"
 )
 
@@ -55,21 +54,22 @@ type Options struct {
 	// that have it. For debugging.
 	JSON bool
 
-	// Compression says whether the server is asked to compress lists: CompressFar,
-	// CompressAlways or CompressNever. Default: CompressFar, unless the server is on
-	// this machine or that of the cluster around the program. Set CompressAlways
-	// where that network is slow or paid for.
+	// Compression says whether the server is asked to compress lists:
+	// CompressionFar, CompressionAlways or CompressionNever. Default: CompressionFar,
+	// unless the server is on this machine or that of the cluster around the program.
+	// Set CompressionAlways where that network is slow or paid for.
 	Compression Compression
 
-	// Residency says for how long objects stay decoded: Automatic, AlwaysDecoded,
-	// NeverDecoded, or a number of bytes that decoded objects may weigh together.
-	// Default: Automatic, while they are read. Set a number where memory is scarce,
-	// AlwaysDecoded where the first read must be as fast as the next.
+	// Residency says for how long objects stay decoded: ResidencyAutomatic,
+	// ResidencyAlways, ResidencyNever, or a number of bytes that decoded objects may
+	// weigh together. Default: ResidencyAutomatic, while they are read. Set a number
+	// where memory is scarce, ResidencyAlways where a read again must be as fast as
+	// can be.
 	Residency Residency
 
 	// MaxObjectSize is the largest object that is taken from the server; one that
-	// is larger is an error. Default: wire.DefaultLimits. A server limits objects
-	// to about 3 MiB itself.
+	// is larger is an error. Default: 64 MiB. A server limits objects to about
+	// 3 MiB itself.
 	MaxObjectSize int64
 
 	// Silence is how long a watch may send nothing before the server is asked
@@ -77,8 +77,8 @@ type Options struct {
 	// for servers without bookmarks.
 	Silence time.Duration
 
-	// Policy says what it means that the server refuses: KeepTrying, FailFast or
-	// Optional. Default: KeepTrying, which shows the cause in Status and in
+	// Policy says what it means that the server refuses: PolicyKeepTrying,
+	// PolicyFailFast or PolicyOptional. Default: PolicyKeepTrying, which shows the cause in Status and in
 	// WaitSynced's error, and goes on when the rights or the resource are there.
 	Policy Policy
 
@@ -91,9 +91,10 @@ type Options struct {
 	OnFailure func(error)
 
 	// MutationDetector looks for readers that change the objects they got, which
-	// other readers then see until the object is decoded again: MutationsIgnored,
-	// MutationsSampled or MutationsAll. Default: MutationsIgnored. Set
-	// MutationsSampled in production, MutationsAll in tests.
+	// other readers then see until the object is decoded again:
+	// MutationDetectorOff, MutationDetectorSampled or MutationDetectorFull. Default:
+	// MutationDetectorOff. Set MutationDetectorSampled in production,
+	// MutationDetectorFull in tests.
 	MutationDetector MutationDetector
 
 	// OnMutation is told of each such change. It must not wait. Default: they show
@@ -105,55 +106,111 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Residency says for how long objects stay decoded.
-type Residency = engine.Residency
+// Residency says for how long objects stay decoded. A positive number is how many
+// bytes decoded objects may weigh together.
+type Residency int64
 
 // Ways to keep objects decoded.
 const (
-	Automatic     = engine.Automatic
-	AlwaysDecoded = engine.AlwaysDecoded
-	NeverDecoded  = engine.NeverDecoded
+	// ResidencyAutomatic keeps an object that readers ask for decoded while they keep
+	// asking, within a share of the memory that the process may use.
+	ResidencyAutomatic Residency = 0
+	// ResidencyAlways keeps every object that was decoded once, until it changes.
+	ResidencyAlways Residency = -1
+	// ResidencyNever decodes objects for each reader again.
+	ResidencyNever Residency = -2
 )
 
+// String returns "automatic", "always", "never" or a number of bytes.
+func (r Residency) String() string {
+	if r > 0 {
+		return fmt.Sprintf("%d bytes", int64(r))
+	}
+	return nameOf(-int64(r), "Residency", "automatic", "always", "never")
+}
+
 // Compression says whether a server is asked to compress its lists.
-type Compression = kube.Compression
+type Compression uint8
 
 // When to compress lists.
 const (
-	CompressFar    = kube.CompressFar
-	CompressAlways = kube.CompressAlways
-	CompressNever  = kube.CompressNever
+	// CompressionFar compresses unless the server is on this machine, or is that of
+	// the cluster which the program runs in: compressing a list takes a server longer
+	// than the network between the two. rest.Config.DisableCompression is respected.
+	CompressionFar Compression = iota
+	// CompressionAlways is for networks inside of a cluster that are slow or paid for.
+	CompressionAlways
+	// CompressionNever is for networks to far servers that are fast.
+	CompressionNever
 )
 
-// Backoff says how long to wait after failures.
-type Backoff = engine.Backoff
+// String returns "far", "always" or "never".
+func (c Compression) String() string {
+	return nameOf(int64(c), "Compression", "far", "always", "never")
+}
+
+// Backoff says how long to wait after failures: First after the first one, twice as
+// long after each further one, at most Most, each time up to half as long again at
+// random, so that many clients of one failing server do not come back together.
+// Default: 0.8 s and 30 s.
+type Backoff struct {
+	First time.Duration
+	Most  time.Duration
+}
+
+// The defaults of MaxObjectSize and Silence, which are package wire's and the
+// engine's.
+const (
+	defaultMaxObjectSize = 64 << 20
+	defaultSilence       = 150 * time.Second
+)
 
 // check returns what is wrong with the options, if anything.
 func (o *Options) check() error {
+	if r := o.Resource; r.Resource == "" && (r.Group != "" || r.Version != "") {
+		return fmt.Errorf("Options.Resource has a group or a version (%q, %q) and no resource: name its plural, such as \"pods\"", r.Group, r.Version)
+	}
 	if _, err := labels.Parse(o.LabelSelector); err != nil {
 		return fmt.Errorf("Options.LabelSelector %q: %w", o.LabelSelector, err)
 	}
 	if _, err := fields.ParseSelector(o.FieldSelector); err != nil {
 		return fmt.Errorf("Options.FieldSelector %q: %w", o.FieldSelector, err)
 	}
-	if slices.Contains(o.Namespaces, "") {
-		return fmt.Errorf("Options.Namespaces has an empty name: leave the list empty for all namespaces")
+	for _, ns := range o.Namespaces {
+		if ns == "" {
+			return fmt.Errorf("Options.Namespaces has an empty name: leave the list empty for all namespaces")
+		}
+		if wrong := validation.IsDNS1123Label(ns); len(wrong) > 0 {
+			return fmt.Errorf("Options.Namespaces has %q, which is no name of a namespace: %s", ns, wrong[0])
+		}
 	}
-	if o.PageSize < 0 {
-		return fmt.Errorf("Options.PageSize is %d: it cannot be negative", o.PageSize)
-	}
-	if o.Policy > Optional {
-		return fmt.Errorf("Options.Policy is %d: it is one of KeepTrying, FailFast and Optional", o.Policy)
-	}
-	return nil
+	return o.checkNumbers()
 }
 
-func (o *Options) log() engine.Log {
-	l := o.Logger
-	if l == nil {
-		l = slog.Default()
+func (o *Options) checkNumbers() error {
+	switch {
+	case o.PageSize < 0:
+		return fmt.Errorf("Options.PageSize is %d: it is 0, for no pages, or more", o.PageSize)
+	case o.MaxObjectSize < 0:
+		return fmt.Errorf("Options.MaxObjectSize is %d: it is 0, for the default of %d, or more", o.MaxObjectSize, defaultMaxObjectSize)
+	case o.Silence < 0:
+		return fmt.Errorf("Options.Silence is %v: it is 0, for the default of %v, or more", o.Silence, defaultSilence)
+	case o.Backoff.First < 0 || o.Backoff.Most < 0:
+		return fmt.Errorf("Options.Backoff is %v to %v: both are 0, for the default, or more", o.Backoff.First, o.Backoff.Most)
+	case o.Compression > CompressionNever:
+		return fmt.Errorf("Options.Compression is %d: it is one of CompressionFar, CompressionAlways and CompressionNever", o.Compression)
+	case o.Residency < ResidencyNever:
+		return fmt.Errorf("Options.Residency is %d: it is one of ResidencyAutomatic, ResidencyAlways and ResidencyNever, or a number of bytes", int64(o.Residency))
+	case o.Policy > PolicyOptional:
+		return fmt.Errorf("Options.Policy is %d: it is one of PolicyKeepTrying, PolicyFailFast and PolicyOptional", o.Policy)
+	case o.MutationDetector > MutationDetectorFull:
+		return fmt.Errorf("Options.MutationDetector is %d: it is one of MutationDetectorOff, MutationDetectorSampled and MutationDetectorFull", o.MutationDetector)
 	}
-	return func(message string, args ...any) { l.Warn("kinform: "+message, args...) }
+	backoff := engine.Backoff(o.Backoff).WithDefaults()
+	if backoff.First > backoff.Most {
+		return fmt.Errorf("Options.Backoff is %v to %v: First is at most Most", backoff.First, backoff.Most)
+	}
+	return nil
 }
 
 func (o *Options) reflector() engine.ReflectorOptions {
@@ -163,9 +220,8 @@ func (o *Options) reflector() engine.ReflectorOptions {
 		WatchList:           o.WatchList,
 		Silence:             o.Silence,
 		DropManagedFields:   o.DropManagedFields,
-		Policy:              o.Policy,
-		Backoff:             o.Backoff,
-		OnFailure:           o.OnFailure,
+		Policy:              engine.Policy(o.Policy),
+		Backoff:             engine.Backoff(o.Backoff),
 	}
 }
 

@@ -24,15 +24,15 @@ func TestFailFast(t *testing.T) {
 		reason kinform.Reason
 		is     func(error) bool
 	}{
-		{http.StatusUnauthorized, kinform.Unauthorized, apierrors.IsUnauthorized},
-		{http.StatusForbidden, kinform.Forbidden, apierrors.IsForbidden},
-		{http.StatusNotFound, kinform.NoResource, apierrors.IsNotFound},
+		{http.StatusUnauthorized, kinform.ReasonUnauthorized, apierrors.IsUnauthorized},
+		{http.StatusForbidden, kinform.ReasonForbidden, apierrors.IsForbidden},
+		{http.StatusNotFound, kinform.ReasonNoResource, apierrors.IsNotFound},
 	} {
 		t.Run(string(c.reason), func(t *testing.T) {
 			s := startSim(t, apisim.Options{})
 			remove := s.Inject(apisim.Fault{Match: apisim.Match{Resource: "configmaps"}, Status: c.status})
-			inf := newInformer[*corev1.ConfigMap](t, s.Config(), kinform.Options{Policy: kinform.FailFast})
-			sub := inf.Subscribe(func(context.Context, kinform.Event[*corev1.ConfigMap]) {})
+			inf := newInformer[*corev1.ConfigMap](t, s.Config(), kinform.Options{Policy: kinform.PolicyFailFast})
+			sub := inf.Subscribe(func(context.Context, kinform.Event[*corev1.ConfigMap]) {}, kinform.SubscribeOptions{})
 			waited := make(chan error, 2)
 			go func() { waited <- inf.WaitSynced(context.Background()) }()
 			go func() { waited <- sub.WaitSynced(context.Background()) }()
@@ -45,19 +45,19 @@ func TestFailFast(t *testing.T) {
 			for range 2 {
 				err := <-waited
 				var syncErr *kinform.SyncError
-				if !errors.As(err, &syncErr) || syncErr.Status.Reason != c.reason || !c.is(err) || !errors.Is(err, kinform.ErrRefused) {
+				if !errors.As(err, &syncErr) || syncErr.Source.Reason != c.reason || !c.is(err) || !errors.Is(err, kinform.ErrRefused) {
 					t.Errorf("WaitSynced returns %v, want a *SyncError, %s", err, c.reason)
 				}
 			}
 			if err := inf.WaitSynced(context.Background()); err == nil {
 				t.Error("WaitSynced returns nil after Run ended")
 			}
-			if st := inf.Status(); st.State() != kinform.Stopped || st.Reason() != c.reason || st.Cause() == nil || st.Sources[0].Attempts != 1 {
+			if st := inf.Status(); st.State() != kinform.StateStopped || st.Reason() != c.reason || st.Cause() == nil || st.Sources[0].Attempts != 1 {
 				t.Errorf("Status says %v, want stopped after one attempt, %s", st, c.reason)
 			}
 			remove()
 			running(t, inf)
-			eventually(t, "another run", func() bool { return inf.Status().State() != kinform.Stopped })
+			eventually(t, "another run", func() bool { return inf.Status().State() != kinform.StateStopped })
 			if err := sub.WaitSynced(within(t)); err != nil {
 				t.Errorf("run again: %v", err)
 			}
@@ -69,7 +69,7 @@ func TestFailFast(t *testing.T) {
 // what passes by itself does not.
 func TestFailFastLater(t *testing.T) {
 	s := startSim(t, apisim.Options{})
-	inf := newInformer[*corev1.ConfigMap](t, s.Config(), kinform.Options{Policy: kinform.FailFast})
+	inf := newInformer[*corev1.ConfigMap](t, s.Config(), kinform.Options{Policy: kinform.PolicyFailFast})
 	ended := running(t, inf)
 	if err := inf.WaitSynced(within(t)); err != nil {
 		t.Fatal(err)
@@ -95,16 +95,16 @@ func TestOptional(t *testing.T) {
 		c := client(t, s)
 		var log journal
 		inf := newInformer[*unstructured.Unstructured](t, s.Config(),
-			kinform.Options{Resource: gadgets, Policy: kinform.Optional, Logger: log.logger(), WatchList: watchList})
+			kinform.Options{Resource: gadgets, Policy: kinform.PolicyOptional, Logger: log.logger(), WatchList: watchList})
 		heard := make(chan string, 10)
-		sub := inf.Subscribe(func(_ context.Context, ev kinform.Event[*unstructured.Unstructured]) { heard <- told(ev) })
+		sub := inf.Subscribe(func(_ context.Context, ev kinform.Event[*unstructured.Unstructured]) { heard <- told(ev) }, kinform.SubscribeOptions{})
 		running(t, inf)
 		if err := sub.WaitSynced(within(t)); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, "some attempts", func() bool { return inf.Status().Sources[0].Attempts > 4 })
 		st := inf.Status()
-		if st.State() != kinform.Absent && st.State() != kinform.Listing || st.Reason() != kinform.NoResource || !st.Synced || inf.Lister().Len() != 0 {
+		if st.State() != kinform.StateAbsent && st.State() != kinform.StateListing || st.Reason() != kinform.ReasonNoResource || !st.Synced || inf.Lister().Len() != 0 {
 			t.Errorf("Status says %v, want absent and synced", st)
 		}
 		if n := len(log.lines()); n != 1 {
@@ -122,13 +122,13 @@ func TestOptional(t *testing.T) {
 					return r.Method == http.MethodGet
 				}}, Reset: true})
 				restart(s)
-				eventually(t, "a cut", func() bool { return inf.Status().Reason() == kinform.Cut })
+				eventually(t, "a cut", func() bool { return inf.Status().Reason() == kinform.ReasonDisconnected })
 				if err := c.Resource(definitions).Delete(within(t), "gadgets.example.com", metav1.DeleteOptions{}); err != nil {
 					t.Fatal(err)
 				}
 				cut()
 				wantReceived(t, heard, "deleted default/a")
-				eventually(t, "absence", func() bool { return inf.Status().State() == kinform.Absent })
+				eventually(t, "absence", func() bool { return inf.Status().State() == kinform.StateAbsent })
 			}
 		}
 		if n := log.count("not served"); n != 2 {
@@ -142,7 +142,7 @@ func TestOptional(t *testing.T) {
 func TestOptionalIsNotBlind(t *testing.T) {
 	s := startSim(t, apisim.Options{})
 	s.Inject(apisim.Fault{Match: apisim.Match{Resource: "configmaps"}, Status: http.StatusForbidden})
-	inf := newInformer[*corev1.ConfigMap](t, s.Config(), kinform.Options{Policy: kinform.Optional})
+	inf := newInformer[*corev1.ConfigMap](t, s.Config(), kinform.Options{Policy: kinform.PolicyOptional})
 	running(t, inf)
 	eventually(t, "failures", func() bool { return inf.Status().Sources[0].Attempts > 2 })
 	over, cancel := context.WithCancel(context.Background())
@@ -158,9 +158,9 @@ func TestOptionalBelievesOnlyThrice(t *testing.T) {
 	s := startSim(t, apisim.Options{})
 	c := client(t, s)
 	create(t, c, core("configmaps"), "default", configMap("a", "1"))
-	inf := newInformer[*corev1.ConfigMap](t, s.Config(), kinform.Options{Policy: kinform.Optional, Namespaces: []string{"default"}})
+	inf := newInformer[*corev1.ConfigMap](t, s.Config(), kinform.Options{Policy: kinform.PolicyOptional, Namespaces: []string{"default"}})
 	heard := make(chan string, 10)
-	inf.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.ConfigMap]) { heard <- told(ev) })
+	inf.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.ConfigMap]) { heard <- told(ev) }, kinform.SubscribeOptions{})
 	running(t, inf)
 	wantReceived(t, heard, "added default/a")
 	s.Inject(apisim.Fault{Match: apisim.Match{Resource: "configmaps", Func: func(r *http.Request) bool {
@@ -185,24 +185,24 @@ func TestBrokenSiblings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := kinformFor[*corev1.ConfigMap](t, f)
-	blocked := kinformFor[*corev1.Pod](t, f)
-	kinformFor[*corev1.Secret](t, f)
-	kinformFor[*corev1.Service](t, f)
-	kinformFor[*corev1.Endpoints](t, f)
+	good := kinformFor[*corev1.ConfigMap](t, f, kinform.Options{})
+	blocked := kinformFor[*corev1.Pod](t, f, kinform.Options{})
+	kinformFor[*corev1.Secret](t, f, kinform.Options{})
+	kinformFor[*corev1.Service](t, f, kinform.Options{})
+	kinformFor[*corev1.Endpoints](t, f, kinform.Options{})
 	kinformFor[*unstructured.Unstructured](t, f, kinform.Options{Resource: gadgets, Backoff: quick, Logger: new(journal).logger()})
-	failing := kinformFor[*corev1.Node](t, f, kinform.Options{Policy: kinform.FailFast, Logger: new(journal).logger()})
+	failing := kinformFor[*corev1.Node](t, f, kinform.Options{Policy: kinform.PolicyFailFast, Logger: new(journal).logger()})
 
 	release := make(chan struct{})
 	create(t, c, core("pods"), "default", object("v1", "Pod", "p", map[string]any{
 		"spec": map[string]any{"containers": []any{map[string]any{"name": "c", "image": "i"}}}}))
-	blocked.Subscribe(func(context.Context, kinform.Event[*corev1.Pod]) { <-release })
+	blocked.Subscribe(func(context.Context, kinform.Event[*corev1.Pod]) { <-release }, kinform.SubscribeOptions{})
 	heard := make(chan string, 10)
 	good.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.ConfigMap]) {
 		if ev.Namespace() == "default" {
 			heard <- told(ev)
 		}
-	})
+	}, kinform.SubscribeOptions{})
 	if err := f.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -217,34 +217,18 @@ func TestBrokenSiblings(t *testing.T) {
 	if !apierrors.IsUnauthorized(err) || !errors.Is(err, kinform.ErrRefused) || strings.Contains(err.Error(), "services") {
 		t.Errorf("the factory's WaitSynced returns %v, want what ended, and no more", err)
 	}
-	if st := failing.Status(); st.State() != kinform.Stopped {
+	if st := failing.Status(); st.State() != kinform.StateStopped {
 		t.Errorf("Status says %v, want stopped", st)
 	}
 	close(release)
 	f.Shutdown()
 }
 
-func kinformFor[T any](t *testing.T, f *kinform.Factory, o ...kinform.Options) *kinform.Informer[T] {
+func kinformFor[T any](t *testing.T, f *kinform.Factory, o kinform.Options) *kinform.Informer[T] {
 	t.Helper()
-	inf, err := kinform.For[T](f, o...)
+	inf, err := kinform.For[T](f, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return inf
-}
-
-// TestPoliciesDoNotShare: informers that make different things of a refusal cannot
-// have one watch.
-func TestPoliciesDoNotShare(t *testing.T) {
-	s := startSim(t, apisim.Options{})
-	f, err := kinform.NewFactory(s.Config(), kinform.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	kinformFor[*corev1.Pod](t, f)
-	kinformFor[*corev1.Pod](t, f)
-	kinformFor[*corev1.Pod](t, f, kinform.Options{Policy: kinform.Optional})
-	if n := len(f.Status()); n != 2 {
-		t.Errorf("%d informers, want 2", n)
-	}
 }

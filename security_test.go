@@ -78,15 +78,17 @@ func TestSecretsAreNotTold(t *testing.T) {
 					}}
 				})
 				inf := newInformer[*corev1.Secret](t, cfg, kinform.Options{JSON: true, Logger: log.logger(), Namespaces: []string{"default"}})
-				kinform.AddIndex(inf, "type", func(s *corev1.Secret) []string { return []string{string(s.Type)} })
+				if _, err := inf.AddIndex("type", func(s *corev1.Secret) []string { return []string{string(s.Type)} }); err != nil {
+					t.Fatal(err)
+				}
 				create(t, client(t, s), core("secrets"), "default", object("v1", "Secret", "a", map[string]any{
 					"data": map[string]any{"password": "aHVudGVyMg=="}}))
-				inf.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.Secret]) { _, _ = ev.New() })
+				inf.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.Secret]) { _, _ = ev.New() }, kinform.SubscribeOptions{})
 				running(t, inf)
 				// Something is to be seen of it, or the decoder takes it, which is as good.
 				eventually(t, "the fault", func() bool {
 					st := inf.Status()
-					return edited.Load() > 0 && (len(log.lines()) > 0 || st.Rejected > 0 || st.State() == kinform.Watching)
+					return edited.Load() > 0 && (len(log.lines()) > 0 || st.Rejected > 0 || st.State() == kinform.StateWatching)
 				})
 				over, cancel := context.WithCancel(context.Background())
 				cancel()
@@ -127,7 +129,7 @@ func TestCertificatesAreVerified(t *testing.T) {
 				return
 			}
 			eventually(t, "failures", func() bool { return inf.Status().Sources[0].Attempts > 2 })
-			if st := inf.Status(); st.Reason() != kinform.TLS || st.Synced {
+			if st := inf.Status(); st.Reason() != kinform.ReasonTLS || st.Synced {
 				t.Errorf("Status says %v, want a failure of TLS", st)
 			}
 		})
@@ -167,7 +169,7 @@ func TestRotatedTokenIsReadAgain(t *testing.T) {
 	eventually(t, "the old token's refusal", func() bool { return log.count("unauthorized") > 0 })
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(90 * time.Second); inf.Status().Cause() != nil || inf.Status().State() != kinform.Watching; <-tick.C {
+	for end := time.Now().Add(90 * time.Second); inf.Status().Cause() != nil || inf.Status().State() != kinform.StateWatching; <-tick.C {
 		if time.Now().After(end) {
 			t.Fatalf("the new token is not used after 90 s: %v", inf.Status())
 		}
@@ -206,7 +208,7 @@ func TestEndlessErrorIsNotRead(t *testing.T) {
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 32<<20 {
 		t.Errorf("%d bytes were taken to read three errors", grown)
 	}
-	if st := inf.Status(); st.Reason() != kinform.ServerError || len(st.String()) > 16<<10 {
+	if st := inf.Status(); st.Reason() != kinform.ReasonServerError || len(st.String()) > 16<<10 {
 		t.Errorf("Status says %.300s (%d bytes), want a short one of a server error", st, len(st.String()))
 	}
 	for _, line := range log.lines() {

@@ -205,4 +205,4 @@ func wantReceived(t testing.TB, c <-chan string, want string) {
 	}
 }
 
-func told[T any](ev kinform.Event[T]) string { return fmt.Sprint(ev.Kind, " ", ev.Key) }
+func told[T any](ev kinform.Event[T]) string { return fmt.Sprint(ev.Type, " ", ev.Key) }

@@ -9,25 +9,90 @@ import (
 )
 
 // State is what an informer is doing.
-type State = engine.State
+type State uint8
 
 // The states of an informer.
 const (
-	Idle     = engine.Idle     // Run was not called
-	Listing  = engine.Listing  // reading the whole set
-	Watching = engine.Watching // following what happens
-	Waiting  = engine.Waiting  // something failed; it will be tried again
-	Stopped  = engine.Stopped  // Run has returned
-	Absent   = engine.Absent   // an optional resource is not served, and counts as empty
-	Polling  = engine.Polling  // listed at an interval, as it cannot be watched; Cause says why
+	StateIdle     State = iota // Run was not called
+	StateListing               // reading the whole set
+	StateWatching              // following what happens
+	StateWaiting               // something failed; it will be tried again
+	StateStopped               // Run has returned
+	StateAbsent                // an optional resource is not served, and counts as empty
+	StatePolling               // listed at an interval, as it cannot be watched; Cause says why
 )
+
+// String returns the state in lower case: "idle", "listing", and so on.
+func (s State) String() string { return engine.State(s).String() }
 
 // SourceStatus tells how one list and watch is doing: an informer has one, or
 // one per namespace.
-type SourceStatus = engine.Status
+type SourceStatus struct {
+	// Source names what is listed and watched.
+	Source string
+	State  State
+	// Since is when the state was entered.
+	Since time.Time
+	// Cause is the failure that has not been overcome yet; nil while healthy.
+	Cause error
+	// Reason is the kind of that failure.
+	Reason Reason
+	// Attempts is the number of failures in a row.
+	Attempts int
+	// NextTry is when a waiting source goes on.
+	NextTry time.Time
+	// ResourceVersion is the server's version that the store has reached.
+	ResourceVersion string
+	// LastContact is when the server last said what proves the state: a list, an
+	// event, a bookmark, or that its version is still the same. The store is no older
+	// than that.
+	LastContact time.Time
+	// Synced: the first list is in the store.
+	Synced bool
+	// Listed and Received are the objects and bytes of the present or last list.
+	Listed   int
+	Received int64
+	// Lists, Watches and Expired count requests, and how often the server had
+	// forgotten the version that was asked for.
+	Lists, Watches, Expired uint64
+	// Stale counts the events that were left out, because the store had that state of
+	// the object or a newer one, or because the object's end was known.
+	Stale uint64
+	// Epochs counts how often the server's history went back.
+	Epochs uint64
+}
+
+func sourceStatus(s engine.Status) SourceStatus {
+	return SourceStatus{
+		Source: s.Source, State: State(s.State), Since: s.Since,
+		Cause: s.Cause, Reason: Reason(s.Reason), Attempts: s.Attempts, NextTry: s.NextTry,
+		ResourceVersion: s.Version.String(), LastContact: s.LastContact, Synced: s.Synced,
+		Listed: s.Listed, Received: s.Received,
+		Lists: s.Lists, Watches: s.Watches, Expired: s.Expired, Stale: s.Stale, Epochs: s.Epochs,
+	}
+}
 
 // SubscriptionStatus tells how one subscriber is doing.
-type SubscriptionStatus = engine.SubscriptionStatus
+type SubscriptionStatus struct {
+	// Name is that of SubscribeOptions.
+	Name string
+	// Synced: the handler has returned from every object of the initial list.
+	Synced bool
+	// Waiting is how many events wait for the handler.
+	Waiting int
+	// Delivered and Merged count events that the handler got, and that were merged
+	// into others.
+	Delivered, Merged uint64
+	// Panics counts the handler's panics.
+	Panics uint64
+}
+
+func subscriptionStatus(s engine.SubscriptionStatus) SubscriptionStatus {
+	return SubscriptionStatus{
+		Name: s.Name, Synced: s.Synced, Waiting: s.Waiting,
+		Delivered: s.Delivered, Merged: s.Merged, Panics: s.Panics,
+	}
+}
 
 // Status tells how an informer is doing.
 type Status struct {
@@ -62,13 +127,17 @@ func (c *core) status() Status {
 		Resource: c.query.String(),
 		Synced:   c.HasSynced(),
 		Objects:  c.Len(),
-		Sources:  c.Informer.Status(),
+	}
+	for _, src := range c.Informer.Status() {
+		s.Sources = append(s.Sources, sourceStatus(src))
 	}
 	s.Bytes, s.Packed = c.Weight()
 	s.Rejected, s.LastRejected = c.Rejected()
-	s.Mutated, s.LastMutation = c.mutations.Found()
+	s.LastRejected = ownError(s.LastRejected)
+	mutated, last := c.mutations.Found()
+	s.Mutated, s.LastMutation = mutated, Mutation(last)
 	for _, sub := range c.Subscriptions() {
-		s.Subscribers = append(s.Subscribers, sub.Status())
+		s.Subscribers = append(s.Subscribers, subscriptionStatus(sub.Status()))
 	}
 	return s
 }
@@ -100,7 +169,7 @@ func (s Status) Staleness() time.Duration {
 func (s Status) worst() SourceStatus {
 	var worst SourceStatus
 	for i, src := range s.Sources {
-		if i == 0 || worst.Cause == nil && (src.Cause != nil || src.State != Watching) {
+		if i == 0 || worst.Cause == nil && (src.Cause != nil || src.State != StateWatching) {
 			worst = src
 		}
 	}
@@ -111,7 +180,7 @@ func (s Status) worst() SourceStatus {
 func (s Status) String() string {
 	var b strings.Builder
 	w := s.worst()
-	fmt.Fprintf(&b, "%s: %s, %d objects, %d bytes in %d, version %s", s.Resource, w.State, s.Objects, s.Bytes, s.Packed, w.Version)
+	fmt.Fprintf(&b, "%s: %s, %d objects, %d bytes in %d, version %s", s.Resource, w.State, s.Objects, s.Bytes, s.Packed, w.ResourceVersion)
 	if w.Cause != nil {
 		fmt.Fprintf(&b, ", %d failures (%s): %v", w.Attempts, w.Reason, w.Cause)
 	}

@@ -21,16 +21,16 @@ func growth(ctx context.Context, t task) (metrics, error) {
 	if err != nil {
 		return nil, err
 	}
-	spaces, err := kinform.AddFieldIndex(inf, "namespace", "metadata.namespace")
+	spaces, err := inf.AddFieldIndex("namespace", "metadata.namespace")
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := kinform.AddFieldIndex(inf, byNode, "spec.nodeName")
+	nodes, err := inf.AddFieldIndex(byNode, "spec.nodeName")
 	if err != nil {
 		return nil, err
 	}
 	seen := 0
-	sub := inf.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.Pod]) { seen++ })
+	sub := inf.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.Pod]) { seen++ }, kinform.SubscribeOptions{})
 	began := time.Now()
 	go func() { _ = inf.Run(context.WithoutCancel(ctx)) }()
 	if err := sub.WaitSynced(ctx); err != nil {

@@ -74,7 +74,7 @@ func relistInformer(ctx context.Context, t task, c *cutter, mark *marker) (any, 
 		}
 		sub := inf.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.Pod]) {
 			mark.saw(types.NamespacedName{Namespace: ev.Namespace(), Name: ev.Name()}, ev.ResourceVersion())
-		})
+		}, kinform.SubscribeOptions{})
 		go func() { _ = inf.Run(context.WithoutCancel(ctx)) }()
 		return inf, sub.WaitSynced(ctx)
 	}

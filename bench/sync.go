@@ -98,7 +98,7 @@ func subscribe[T any](inf *kinform.Informer[T], t task, seen *int, read func(T) 
 		} else {
 			sink.Add(int64(len(ev.Key)))
 		}
-	})
+	}, kinform.SubscribeOptions{})
 }
 
 // syncShared syncs one of client-go's informers, or a drop-in for it.

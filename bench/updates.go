@@ -120,7 +120,7 @@ func (u *updateRun) typed(ctx context.Context, t task) error {
 	var subs []*kinform.Subscription
 	for i := range t.Handlers {
 		subs = append(subs, inf.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.Pod]) {
-			if ev.Kind != kinform.Updated {
+			if ev.Type != kinform.EventUpdated {
 				return
 			}
 			if t.Read {

@@ -71,7 +71,7 @@ func (typed[T]) strict() bool { return true }
 // typedEvent is an event of package kinform.
 type typedEvent[T metav1.Object] struct{ kinform.Event[T] }
 
-func (e typedEvent[T]) Kind() string { return e.Event.Kind }
+func (e typedEvent[T]) Kind() string { return string(e.Event.Type) }
 func (e typedEvent[T]) Key() string  { return e.Event.Key }
 
 func (e typedEvent[T]) Object() metav1.Object {
@@ -83,7 +83,7 @@ func (e typedEvent[T]) Object() metav1.Object {
 }
 
 func (e typedEvent[T]) Old() metav1.Object {
-	if e.Event.Kind == kinform.Added {
+	if e.Event.Type == kinform.EventAdded {
 		return nil
 	}
 	before, err := e.Event.Old()

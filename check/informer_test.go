@@ -71,7 +71,11 @@ func TestInformer(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := check.New(inf, check.Options{List: listAll(client)})
-	check.Index(c, "color", kinform.AddIndex(inf, "color", color), color)
+	byColor, err := inf.AddIndex("color", color)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check.Index(c, "color", byColor, color)
 	run, stop := context.WithCancel(ctx)
 	ended := make(chan error)
 	go func() { ended <- inf.Run(run) }()

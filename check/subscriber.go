@@ -35,7 +35,7 @@ type Subscriber struct {
 
 // Event is one event as a subscriber is told it.
 type Event interface {
-	// Kind is kinform.Added, Updated, Deleted or Resynced.
+	// Kind is the string of a kinform.EventType.
 	Kind() string
 	Key() string
 	UID() string

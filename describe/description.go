@@ -41,6 +41,9 @@ type Source struct {
 	// Encoding is what the server is asked for.
 	Encoding     string `json:"encoding,omitempty"`
 	MetadataOnly bool   `json:"metadataOnly,omitempty"`
+	// Compression is when the server is asked to compress lists: "far", "always" or
+	// "never".
+	Compression string `json:"compression,omitempty"`
 	// List is how the whole set is read.
 	List string `json:"list,omitempty"`
 	// ConsistentFirstList: the first list asks for the newest state.
@@ -81,6 +84,8 @@ type Store struct {
 	Residency string `json:"residency,omitempty"`
 	// MutationDetector: it is watched that nobody changes objects.
 	MutationDetector bool `json:"mutationDetector,omitempty"`
+	// MutationDetection is how closely: "sampled" or "full", where that can be chosen.
+	MutationDetection string `json:"mutationDetection,omitempty"`
 
 	Objects int `json:"objects"`
 	// Bytes is what the server sent of them, Packed what they take, Held the

@@ -61,6 +61,9 @@ func (d Description) source(t *text) {
 	if s.List != "" {
 		t.line(2, "list", s.List+when(s.ConsistentFirstList, ", the first one of the newest state"))
 	}
+	if s.Compression != "" {
+		t.line(2, "compression", s.Compression)
+	}
 	t.line(2, "page size", when(s.PageSize > 0, fmt.Sprint(s.PageSize), "none"))
 	if s.MaxObjectSize > 0 {
 		t.line(2, "largest object", fmt.Sprintf("%d bytes", s.MaxObjectSize))
@@ -105,7 +108,7 @@ func (d Description) store(t *text) {
 	if s.Residency != "" {
 		t.line(2, "decoded objects", s.Residency)
 	}
-	t.line(2, "mutation detector", when(s.MutationDetector, "on", "off"))
+	t.line(2, "mutation detector", or(s.MutationDetection, when(s.MutationDetector, "on", "off")))
 	if s.Rejected > 0 {
 		t.line(2, "rejected", fmt.Sprintf("%d", s.Rejected)+when(s.LastRejected != "", ", last "+s.LastRejected))
 	}

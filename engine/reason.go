@@ -26,13 +26,13 @@ const (
 	Unauthorized Reason = "unauthorized" // 401: who is asking is not known
 	Forbidden    Reason = "forbidden"    // 403: may not list or watch
 	NoResource   Reason = "no-resource"  // 404: the server does not serve it
-	Refused      Reason = "refused"      // nobody listens, or no way there
+	Refused      Reason = "unreachable"  // nobody listens, or no way there
 	TLS          Reason = "tls"          // the certificate cannot be trusted
 	Throttled    Reason = "throttled"    // 429
 	Expired      Reason = "expired"      // 410: the version is forgotten
 	Stalled      Reason = "stalled"      // silent for longer than bookmarks allow
 	Garbled      Reason = "garbled"      // what came is not the Kubernetes protocol
-	Cut          Reason = "cut"          // the connection broke
+	Cut          Reason = "disconnected" // the connection broke
 	ServerError  Reason = "server-error" // 5xx and any other status
 	Unsupported  Reason = "unsupported"  // 405, 501: the server cannot do it
 	Unknown      Reason = "unknown"

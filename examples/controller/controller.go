@@ -56,10 +56,10 @@ func newController(cfg *rest.Config, log *slog.Logger) (*controller, error) {
 		log: log, client: client, factory: factory,
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[copyKey]()),
 	}
-	if c.configMaps, err = kinform.For[*corev1.ConfigMap](factory); err != nil {
+	if c.configMaps, err = kinform.For[*corev1.ConfigMap](factory, kinform.Options{}); err != nil {
 		return nil, err
 	}
-	if c.namespaces, err = kinform.For[*corev1.Namespace](factory); err != nil {
+	if c.namespaces, err = kinform.For[*corev1.Namespace](factory, kinform.Options{}); err != nil {
 		return nil, err
 	}
 	// Latest: what a queue of keys wants to know is that something changed, not
@@ -85,7 +85,7 @@ func (c *controller) configMapChanged(_ context.Context, ev kinform.Event[*corev
 
 // namespaceChanged sees to it that a new namespace gets its copies.
 func (c *controller) namespaceChanged(_ context.Context, ev kinform.Event[*corev1.Namespace]) {
-	if ev.Kind == kinform.Deleted {
+	if ev.Type == kinform.EventDeleted {
 		return // its copies have gone with it
 	}
 	for _, original := range c.configMaps.Lister().Namespace(home).Select(originalLabels.AsSelector()) {

@@ -75,10 +75,10 @@ func waitEstablished(ctx context.Context, cfg *rest.Config, name string) error {
 	running, established := context.WithCancel(ctx)
 	inf.Subscribe(func(_ context.Context, ev kinform.Event[*unstructured.Unstructured]) {
 		definition, err := ev.New()
-		if err == nil && ev.Kind != kinform.Deleted && hasCondition(definition, "Established") {
+		if err == nil && ev.Type != kinform.EventDeleted && hasCondition(definition, "Established") {
 			established()
 		}
-	})
+	}, kinform.SubscribeOptions{})
 	if err := inf.Run(running); err != nil { // until it is established, or the time is up
 		return err
 	}

@@ -65,10 +65,13 @@ func run(ctx context.Context, cfg *rest.Config, out io.Writer) error {
 	}
 
 	// An index finds objects by what a function takes out of them.
-	byDatabase := kinform.AddIndex(inf, "database", func(b *Backup) []string { return []string{b.Spec.Database} })
+	byDatabase, err := inf.AddIndex("database", func(b *Backup) []string { return []string{b.Spec.Database} })
+	if err != nil {
+		return err
+	}
 
 	sub := inf.Subscribe(func(_ context.Context, ev kinform.Event[*Backup]) {
-		if ev.Kind == kinform.Deleted {
+		if ev.Type == kinform.EventDeleted {
 			say.Printf("deleted  %s", ev.Key)
 			return
 		}
@@ -76,9 +79,9 @@ func run(ctx context.Context, cfg *rest.Config, out io.Writer) error {
 		if err != nil {
 			return // it does not fit Backup, which the log and Status say
 		}
-		say.Printf("%-7s  %s: %s at %q, %d kept, last success %s", ev.Kind, ev.Key,
+		say.Printf("%-7s  %s: %s at %q, %d kept, last success %s", ev.Type, ev.Key,
 			b.Spec.Database, b.Spec.Schedule, b.Spec.Keep, since(b))
-	})
+	}, kinform.SubscribeOptions{})
 
 	// Run returns when everything that it started has ended.
 	running, stop := context.WithCancel(ctx)

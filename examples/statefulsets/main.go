@@ -65,7 +65,7 @@ func run(ctx context.Context, cfg *rest.Config, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	sets, err := kinform.For[*appsv1.StatefulSet](factory)
+	sets, err := kinform.For[*appsv1.StatefulSet](factory, kinform.Options{})
 	if err != nil {
 		return err
 	}
@@ -77,19 +77,19 @@ func run(ctx context.Context, cfg *rest.Config, out io.Writer) error {
 		if err != nil {
 			return // it is no StatefulSet, which the log and Status say
 		}
-		switch ev.Kind {
-		case kinform.Added:
+		switch ev.Type {
+		case kinform.EventAdded:
 			say.Printf("added    %s, %d replicas", ev.Key, replicas(now))
-		case kinform.Updated:
+		case kinform.EventUpdated:
 			old, err := ev.Old()
 			if err != nil {
 				old = now
 			}
 			say.Printf("updated  %s, %d of %d replicas ready, was %d of %d", ev.Key,
 				now.Status.ReadyReplicas, replicas(now), old.Status.ReadyReplicas, replicas(old))
-		case kinform.Resynced:
+		case kinform.EventResynced:
 			say.Printf("still    %s", ev.Key)
-		case kinform.Deleted:
+		case kinform.EventDeleted:
 			say.Printf("deleted  %s", ev.Key)
 		}
 	}, kinform.SubscribeOptions{Resync: 30 * time.Second})

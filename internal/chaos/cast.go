@@ -35,11 +35,11 @@ func (r *run) cast() error {
 	colored := "color in (red, blue)"
 	err := add(r, part{"pods", false, kinform.Options{}, c.listPods(everywhere, metav1.ListOptions{})}, podSize, asUnstructured[*corev1.Pod])
 	if err == nil {
-		err = add(r, part{"pods in pages", true, kinform.Options{PageSize: 20, Residency: kinform.AlwaysDecoded},
+		err = add(r, part{"pods in pages", true, kinform.Options{PageSize: 20, Residency: kinform.ResidencyAlways},
 			c.listPods(everywhere, metav1.ListOptions{})}, podSize, asMetadata[*corev1.Pod])
 	}
 	if err == nil {
-		err = add(r, part{"config maps in namespaces", false, kinform.Options{Namespaces: namespaces[:2], ConsistentFirstList: true, Residency: kinform.NeverDecoded},
+		err = add(r, part{"config maps in namespaces", false, kinform.Options{Namespaces: namespaces[:2], ConsistentFirstList: true, Residency: kinform.ResidencyNever},
 			c.listConfigMaps(namespaces[:2], metav1.ListOptions{})}, labelsOf[*corev1.ConfigMap], asUnstructured[*corev1.ConfigMap])
 	}
 	if err == nil {
@@ -121,7 +121,11 @@ func join[T metav1.Object](r *run, p part, values func(T) []string, meddler func
 	m := r.member(p.name, native[T]{inf})
 	m.leave = func() { r.network.release(cfg) }
 	c := observe(r, m, inf, p.name, p.list)
-	check.Index(c, "values", kinform.AddIndex(inf, "values", values), values)
+	byValues, err := inf.AddIndex("values", values)
+	if err != nil {
+		return nil, nil, err
+	}
+	check.Index(c, "values", byValues, values)
 	m.residents(r)
 	if meddler != nil {
 		if err := meddler(inf, &m.meddled); err != nil {
@@ -171,7 +175,7 @@ type native[T any] struct{ *kinform.Informer[T] }
 func (n native[T]) progress() (all []progress) {
 	for _, s := range n.Status().Sources {
 		p := progress{lists: s.Lists, watches: s.Watches, expired: s.Expired, epochs: s.Epochs}
-		_, _ = fmt.Sscan(s.Version.String(), &p.version) // none is 0
+		_, _ = fmt.Sscan(s.ResourceVersion, &p.version) // none is 0
 		all = append(all, p)
 	}
 	return all

@@ -11,7 +11,7 @@ import (
 // secret.
 type change struct {
 	Time     time.Time
-	Kind     kinform.Kind
+	Kind     kinform.EventType
 	Resource string
 	Key      string
 	// Version is the object's resource version, WasVersion the one before.

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// describe says in a phrase what an object is like: what happened for an Event,
+// phraseOf says in a phrase what an object is like: what happened for an Event,
 // phase and node for a Pod, replicas for what has them.
-func describe(obj map[string]any) string {
+func phraseOf(obj map[string]any) string {
 	if obj["kind"] == "Event" {
 		return describeEvent(obj)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kinform/kinform"
+	"github.com/kinform/kinform/describe"
 )
 
 // dumpFlags are those of kinform dump.
@@ -89,7 +90,7 @@ func (f *dumpFlags) run(ctx context.Context, s *screen, args []string) error {
 // describeTargets runs the targets' informers until all are in touch with the
 // server, or will not be, and describes them while they still run. The error is
 // the first problem.
-func describeTargets(ctx context.Context, patient time.Duration, targets []*target, srv *server) ([]kinform.Description, error) {
+func describeTargets(ctx context.Context, patient time.Duration, targets []*target, srv *server) ([]describe.Description, error) {
 	running, stop := context.WithCancel(ctx)
 	wait, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()
@@ -102,7 +103,7 @@ func describeTargets(ctx context.Context, patient time.Duration, targets []*targ
 		waiters.Go(func() { problems[i] = t.settle(wait, srv) })
 	}
 	waiters.Wait()
-	var descriptions []kinform.Description
+	var descriptions []describe.Description
 	for _, t := range targets {
 		descriptions = append(descriptions, t.inf.Describe())
 	}
@@ -121,7 +122,7 @@ func (t *target) settle(ctx context.Context, srv *server) error {
 	for {
 		trouble := t.trouble()
 		switch {
-		case t.inf.HasSynced() && t.inf.Status().State() == kinform.Watching:
+		case t.inf.HasSynced() && t.inf.Status().State() == kinform.StateWatching:
 			return nil
 		case trouble != nil && hopeless(trouble.Cause):
 			return explain("cannot watch "+t.title(), trouble.Cause, srv)
@@ -137,7 +138,7 @@ func (t *target) settle(ctx context.Context, srv *server) error {
 	}
 }
 
-func (f *dumpFlags) render(descriptions []kinform.Description) (string, error) {
+func (f *dumpFlags) render(descriptions []describe.Description) (string, error) {
 	var b bytes.Buffer
 	if f.format == "json" {
 		e := json.NewEncoder(&b)

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kinform/kinform"
+	"github.com/kinform/kinform/describe"
 	"github.com/kinform/kinform/apisim"
 )
 
@@ -43,7 +43,7 @@ func TestDumpShowsConfigurationAndState(t *testing.T) {
 func TestDumpAsJSON(t *testing.T) {
 	s := newServer(t)
 	code, out, notes := run(t, "dump", "--kubeconfig", s.kubeconfig, "deployments.apps/web", "-n", "shop", "-o", "json")
-	var all []kinform.Description
+	var all []describe.Description
 	if err := json.Unmarshal([]byte(out), &all); err != nil || code != 0 || notes != "" || len(all) != 1 {
 		t.Fatalf("exit code %d, said %q, %v:\n%s", code, notes, err, out)
 	}

@@ -28,7 +28,7 @@ type jsonChange struct {
 
 func (p jsonPrinter) text(c change) (string, error) {
 	j := jsonChange{
-		Time: c.Time, Kind: c.Kind, Resource: c.Resource, Key: c.Key, ResourceVersion: c.Version,
+		Time: c.Time, Kind: string(c.Kind), Resource: c.Resource, Key: c.Key, ResourceVersion: c.Version,
 		Initial: c.Initial, Missed: c.Missed, Changes: c.Fields,
 	}
 	if p.full {

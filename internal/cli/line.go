@@ -19,10 +19,10 @@ type linePrinter struct {
 	key      int        // the width of that column, where keys are shorter
 }
 
-var kindColours = map[kinform.Kind]colour{
-	kinform.Added:   green,
-	kinform.Updated: yellow,
-	kinform.Deleted: red,
+var kindColours = map[kinform.EventType]colour{
+	kinform.EventAdded:   green,
+	kinform.EventUpdated: yellow,
+	kinform.EventDeleted: red,
 }
 
 const (
@@ -55,7 +55,7 @@ func (p *linePrinter) text(c change) (string, error) {
 
 // least is how many characters it takes to say anything of use about a change.
 func least(c change) int {
-	if c.Kind == kinform.Updated {
+	if c.Kind == kinform.EventUpdated {
 		if shown := worthALine(c.Fields); len(shown) > 0 {
 			return utf8.RuneCountInString(fieldText(palette{}, shown[0], 0)) + more
 		}
@@ -67,7 +67,7 @@ func least(c change) int {
 // what says what is worth knowing of a change, in so many characters if that is
 // possible; 0 is no bound.
 func (p *linePrinter) what(c change, room int) string {
-	if c.Kind == kinform.Updated {
+	if c.Kind == kinform.EventUpdated {
 		return p.fields(c.Fields, room)
 	}
 	text := state(c)
@@ -79,8 +79,8 @@ func (p *linePrinter) what(c change, room int) string {
 
 // state says what an object that came or went is like.
 func state(c change) string {
-	text := printable(describe(c.After))
-	if c.Kind == kinform.Deleted {
+	text := printable(phraseOf(c.After))
+	if c.Kind == kinform.EventDeleted {
 		text = joined(text, lifetime(c.After, c.Time))
 	}
 	if c.Missed {

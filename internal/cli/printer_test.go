@@ -111,18 +111,18 @@ func changes(t *testing.T) []change {
 	updated := func(resource, key, before, after string) change {
 		b, a := read(before), read(after)
 		return change{
-			Time: now, Kind: kinform.Updated, Resource: resource, Key: key, WasVersion: "100", Version: "107",
+			Time: now, Kind: kinform.EventUpdated, Resource: resource, Key: key, WasVersion: "100", Version: "107",
 			Before: b, After: a, Fields: diff.Compare(b, a),
 		}
 	}
 	return []change{
-		{Time: now, Kind: kinform.Added, Resource: "pods", Key: "shop/web-0", Version: "100", After: read(podBefore)},
+		{Time: now, Kind: kinform.EventAdded, Resource: "pods", Key: "shop/web-0", Version: "100", After: read(podBefore)},
 		updated("pods", "shop/web-0", podBefore, podAfter),
 		updated("configmaps", "shop/app", configBefore, configAfter),
 		updated("configmaps", "shop/app", configBefore, configBefore),
-		{Time: now, Kind: kinform.Added, Resource: "events", Key: "shop/web-0.17f0c", Version: "108", After: read(event)},
-		{Time: now, Kind: kinform.Deleted, Resource: "pods", Key: "shop/web-0", Version: "109", After: read(podAfter)},
-		{Time: now, Kind: kinform.Deleted, Resource: "configmaps", Key: "shop/app", Version: "110", Missed: true, After: read(configAfter)},
+		{Time: now, Kind: kinform.EventAdded, Resource: "events", Key: "shop/web-0.17f0c", Version: "108", After: read(event)},
+		{Time: now, Kind: kinform.EventDeleted, Resource: "pods", Key: "shop/web-0", Version: "109", After: read(podAfter)},
+		{Time: now, Kind: kinform.EventDeleted, Resource: "configmaps", Key: "shop/app", Version: "110", Missed: true, After: read(configAfter)},
 	}
 }
 
@@ -178,9 +178,9 @@ func TestTerminalIsSafe(t *testing.T) {
 	before := map[string]any{"data": map[string]any{evil: "1", "text": "1\n2\n3\n", "old": evil, "word": "x"}}
 	after := map[string]any{"data": map[string]any{evil: "2", "text": "1\n" + evil + "\n3\n", "word": evil}}
 	for _, c := range []change{
-		{Kind: kinform.Added, Resource: "events", Key: "a", After: event},
-		{Kind: kinform.Deleted, Resource: "events", Key: "a", After: event},
-		{Kind: kinform.Updated, Resource: "configmaps", Key: "a", Before: before, After: after, Fields: diff.Compare(before, after)},
+		{Kind: kinform.EventAdded, Resource: "events", Key: "a", After: event},
+		{Kind: kinform.EventDeleted, Resource: "events", Key: "a", After: event},
+		{Kind: kinform.EventUpdated, Resource: "configmaps", Key: "a", Before: before, After: after, Fields: diff.Compare(before, after)},
 	} {
 		for _, p := range []printer{unifiedPrinter{}, &linePrinter{width: func() int { return 0 }}, &linePrinter{width: func() int { return 90 }}} {
 			text, err := p.text(c)

@@ -23,7 +23,7 @@ type session struct {
 	initial bool // show each object that is there at the start, too
 	live    bool // keep a line with totals on the terminal
 	// hear, if set, is told of every event.
-	hear func(t *target, kind kinform.Kind, key, version string)
+	hear func(t *target, kind kinform.EventType, key, version string)
 	// finish, if set, is called at the end, while the informers still run.
 	finish func(context.Context) error
 
@@ -93,9 +93,9 @@ func (s *session) end(ctx context.Context, why error) error {
 // handler counts a target's events and shows them.
 func (s *session) handler(t *target) func(context.Context, kinform.Event[*unstructured.Unstructured]) {
 	return func(_ context.Context, ev kinform.Event[*unstructured.Unstructured]) {
-		s.totals.count(ev.Kind, ev.Initial())
+		s.totals.count(ev.Type, ev.Initial())
 		if s.hear != nil {
-			defer s.hear(t, ev.Kind, ev.Key, ev.ResourceVersion())
+			defer s.hear(t, ev.Type, ev.Key, ev.ResourceVersion())
 		}
 		if ev.Initial() && !s.initial {
 			return
@@ -106,7 +106,7 @@ func (s *session) handler(t *target) func(context.Context, kinform.Event[*unstru
 			before, err = ev.Old()
 		}
 		if err != nil {
-			s.screen.note(fmt.Sprintf("%s %s was %s, but cannot be read: %v", t.name, ev.Key, ev.Kind, err))
+			s.screen.note(fmt.Sprintf("%s %s was %s, but cannot be read: %v", t.name, ev.Key, ev.Type, err))
 			return
 		}
 		text, err := s.printer.text(newChange(t, ev, before, after))
@@ -122,7 +122,7 @@ func (s *session) handler(t *target) func(context.Context, kinform.Event[*unstru
 // newChange makes what printers get of an event.
 func newChange(t *target, ev kinform.Event[*unstructured.Unstructured], before, after *unstructured.Unstructured) change {
 	c := change{
-		Time: time.Now(), Kind: ev.Kind, Resource: t.name, Key: ev.Key, Version: ev.ResourceVersion(),
+		Time: time.Now(), Kind: ev.Type, Resource: t.name, Key: ev.Key, Version: ev.ResourceVersion(),
 		Initial: ev.Initial(), Missed: ev.FinalStateUnknown(), After: after.Object,
 	}
 	if before != nil {
@@ -131,7 +131,7 @@ func newChange(t *target, ev kinform.Event[*unstructured.Unstructured], before, 
 	if t.secret || after.GetKind() == "Secret" && after.GetAPIVersion() == "v1" {
 		c.Before, c.After = redact(c.Before, c.After)
 	}
-	if ev.Kind == kinform.Updated {
+	if ev.Type == kinform.EventUpdated {
 		c.Fields = diff.Compare(c.Before, c.After)
 	}
 	return c
@@ -174,7 +174,7 @@ func (s *session) attend(ctx context.Context, t *target) {
 // now.
 func (s *session) tell(t *target, trouble *kinform.SourceStatus, told kinform.Reason) kinform.Reason {
 	switch {
-	case trouble != nil && trouble.Reason == kinform.Expired:
+	case trouble != nil && trouble.Reason == kinform.ReasonExpired:
 		return told // it is listed again, as it should
 	case trouble != nil && trouble.Reason != told:
 		s.screen.note(fmt.Sprintf("%s: %s; trying again", t.title(), printable(reason(trouble.Cause))))

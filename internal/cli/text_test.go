@@ -125,8 +125,8 @@ func TestDescribe(t *testing.T) {
 		{object("Odd", m("spec", "text", "status", int64(1))), ""},
 	}
 	for _, tt := range tests {
-		if got := describe(tt.obj); got != tt.want {
-			t.Errorf("describe(%v): got %q, want %q", tt.obj, got, tt.want)
+		if got := phraseOf(tt.obj); got != tt.want {
+			t.Errorf("phraseOf(%v): got %q, want %q", tt.obj, got, tt.want)
 		}
 	}
 }

@@ -12,10 +12,10 @@ import (
 type totals struct {
 	mu      sync.Mutex
 	initial int
-	kinds   map[kinform.Kind]int
+	kinds   map[kinform.EventType]int
 }
 
-func (t *totals) count(kind kinform.Kind, initial bool) {
+func (t *totals) count(kind kinform.EventType, initial bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if initial {
@@ -23,7 +23,7 @@ func (t *totals) count(kind kinform.Kind, initial bool) {
 		return
 	}
 	if t.kinds == nil {
-		t.kinds = map[kinform.Kind]int{}
+		t.kinds = map[kinform.EventType]int{}
 	}
 	t.kinds[kind]++
 }
@@ -44,8 +44,8 @@ func (t *totals) byKind() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var parts []string
-	for _, k := range []kinform.Kind{kinform.Added, kinform.Updated, kinform.Deleted} {
-		parts = append(parts, thousands(t.kinds[k])+" "+k)
+	for _, k := range []kinform.EventType{kinform.EventAdded, kinform.EventUpdated, kinform.EventDeleted} {
+		parts = append(parts, thousands(t.kinds[k])+" "+string(k))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -25,13 +25,13 @@ func (p unifiedPrinter) text(c change) (string, error) {
 	}
 	fmt.Fprintln(&b, p.paint(bold, head))
 	switch c.Kind {
-	case kinform.Updated:
+	case kinform.EventUpdated:
 		fmt.Fprintln(&b, p.paint(red, "--- "+name+" at version "+c.WasVersion))
 		fmt.Fprintln(&b, p.paint(green, "+++ "+name+" at version "+c.Version))
 		if err := p.hunks(&b, c.Fields); err != nil {
 			return "", err
 		}
-	case kinform.Deleted:
+	case kinform.EventDeleted:
 		p.lines(&b, "-", diff.Clean(c.After))
 	default:
 		p.lines(&b, "+", diff.Clean(c.After))

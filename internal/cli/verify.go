@@ -21,13 +21,13 @@ func newLedger() *ledger {
 	return &ledger{versions: map[*target]map[string]string{}, changed: make(chan struct{}, 1)}
 }
 
-func (l *ledger) enter(t *target, kind kinform.Kind, key, version string) {
+func (l *ledger) enter(t *target, kind kinform.EventType, key, version string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.versions[t] == nil {
 		l.versions[t] = map[string]string{}
 	}
-	if kind == kinform.Deleted {
+	if kind == kinform.EventDeleted {
 		delete(l.versions[t], key)
 	} else {
 		l.versions[t][key] = version

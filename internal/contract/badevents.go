@@ -28,7 +28,7 @@ func badEvent(n int, edit func([]byte) []byte) func(*env) {
 		s.sync()
 		from := e.log.mark()
 		bad := e.update("victim", "bad")
-		e.awaitFailure(from, kinform.Garbled)
+		e.awaitFailure(from, kinform.ReasonGarbled)
 		s.w.hears(bad)
 		s.wantWell()
 	}
@@ -40,7 +40,7 @@ func badWatch(body string) func(*env) {
 		s := newSick(e, kinform.Options{JSON: true})
 		s.m.before(once(isWatch), func(*http.Request) *http.Response { return answer(http.StatusOK, "text/html", body) })
 		e.sync(s.inf)
-		e.awaitFailure(0, kinform.Garbled)
+		e.awaitFailure(0, kinform.ReasonGarbled)
 		s.wantWell()
 	}
 }
@@ -52,7 +52,7 @@ func cutEvent(o kinform.Options) func(*env) {
 		s.m.bodies(once(isWatch), func(r *http.Response) io.Reader { return io.LimitReader(r.Body, 30) })
 		e.sync(s.inf)
 		bad := e.update("victim", "bad")
-		e.awaitFailure(0, kinform.Cut)
+		e.awaitFailure(0, kinform.ReasonDisconnected)
 		s.w.hears(bad)
 		s.wantWell()
 	}

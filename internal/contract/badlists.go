@@ -93,7 +93,7 @@ func stoppedList(e *env) {
 	s := newSick(e, kinform.Options{Silence: silence})
 	s.m.bodies(once(isList), stopsAfter(100))
 	e.sync(s.inf)
-	e.awaitFailure(0, kinform.Stalled)
+	e.awaitFailure(0, kinform.ReasonStalled)
 	s.w.hears(e.update("victim", "2"))
 	e.wantStore(s.inf, e.onServer())
 }
@@ -123,7 +123,7 @@ func (s *sick) endlessBody(fits func(*http.Request) bool, start string) *endless
 // wantBounded fails if an endless body was read for long.
 func (s *sick) wantBounded(b *endless) {
 	s.e.Helper()
-	failure := s.e.awaitFailure(0, kinform.Garbled)
+	failure := s.e.awaitFailure(0, kinform.ReasonGarbled)
 	if !strings.Contains(failure.values["error"], "limit") {
 		s.e.Errorf("the failure is %v, want a word of the limit", failure)
 	}

@@ -85,7 +85,7 @@ func misfit(e *env) {
 			e.Errorf("the state before, which does not fit, is %v (%v)", old, err)
 		}
 		heard <- now.Data[value]
-	})
+	}, kinform.SubscribeOptions{})
 	s.w.sub.Stop() // it expects to be told of every state
 	e.sync(s.inf)
 	for range 3 {
@@ -123,7 +123,7 @@ func readElsewhere(e *env) {
 	s.badFrames(often, subject(badData))
 	s.w.sub.Stop() // it expects to be told of every state
 	handed := make(chan eventOf, 20)
-	sub := s.inf.Subscribe(func(_ context.Context, ev eventOf) { handed <- ev })
+	sub := s.inf.Subscribe(func(_ context.Context, ev eventOf) { handed <- ev }, kinform.SubscribeOptions{})
 	e.sync(s.inf)
 	e.update("victim", "bad")
 	e.update("victim", "well")
@@ -184,9 +184,9 @@ func wrongField(e *env) {
 		if g, err := ev.New(); err == nil {
 			heard <- ev.Name() + " has " + string(rune('0'+g.Spec.Replicas))
 		}
-	})
+	}, kinform.SubscribeOptions{})
 	e.run(inf)
-	e.awaitFailure(0, kinform.NoResource)
+	e.awaitFailure(0, kinform.ReasonNoResource)
 	gadgets := e.define(resource)
 	// The definition is established at some time; the informer notices.
 	e.must(inf.WaitSynced(e.ctx), "waiting for the custom resource")
@@ -255,7 +255,7 @@ func (e *env) define(r schema.GroupVersionResource) dynamic.ResourceInterface {
 
 func panickingIndex(e *env) {
 	s := newSick(e, kinform.Options{})
-	ix := kinform.AddIndex(s.inf, "value", explosive)
+	ix := e.index(s.inf, "value", explosive)
 	s.sync()
 	e.update("victim", "panic")
 	e.create("new", "panic")
@@ -289,7 +289,7 @@ func panickingLateIndex(e *env) {
 	s := newSick(e, kinform.Options{})
 	s.sync()
 	s.w.hears(e.update("victim", "panic"))
-	ix := kinform.AddIndex(s.inf, "value", explosive)
+	ix := e.index(s.inf, "value", explosive)
 	e.wantRejected(s.inf, 1)
 	e.wantStore(s.inf, e.onServer()) // only this index does not have it
 	if got := slices.Sorted(slices.Values(ix.Values())); !slices.Equal(got, []string{"1", "watched"}) {
@@ -312,7 +312,7 @@ func panickingReborn(e *env) {
 		}
 		return frame
 	})
-	kinform.AddIndex(s.inf, "value", explosive)
+	e.index(s.inf, "value", explosive)
 	s.sync()
 	e.recreate("victim", "panic")
 	s.w.until("the end of the first victim", func() bool { return s.w.state[e.key("victim")].kind == "" })

@@ -240,3 +240,11 @@ func over() context.Context {
 	cancel()
 	return ctx
 }
+
+// index adds an index to an informer.
+func (e *env) index(inf *kinform.Informer[object], name string, values func(object) []string) kinform.Index[object] {
+	e.Helper()
+	ix, err := inf.AddIndex(name, values)
+	e.must(err, "adding the index "+name)
+	return ix
+}

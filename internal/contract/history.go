@@ -16,14 +16,14 @@ func (e *env) history(o metav1.ListOptions, listed map[string]object, version st
 	e.Helper()
 	h := history{}
 	for key, o := range listed {
-		h[key] = []told{toldOf(kinform.Added, o)}
+		h[key] = []told{toldOf(kinform.EventAdded, o)}
 	}
 	o.ResourceVersion = version
 	w, err := e.maps().Watch(e.ctx, o)
 	e.must(err, "watching the history")
 	defer w.Stop()
-	kinds := map[watch.EventType]kinform.Kind{
-		watch.Added: kinform.Added, watch.Modified: kinform.Updated, watch.Deleted: kinform.Deleted,
+	kinds := map[watch.EventType]kinform.EventType{
+		watch.Added: kinform.EventAdded, watch.Modified: kinform.EventUpdated, watch.Deleted: kinform.EventDeleted,
 	}
 	for {
 		select {
@@ -42,7 +42,7 @@ func (e *env) history(o metav1.ListOptions, listed map[string]object, version st
 	}
 }
 
-func toldOf(k kinform.Kind, o object) told {
+func toldOf(k kinform.EventType, o object) told {
 	return told{kind: k, key: keyOf(o), uid: string(o.UID), version: o.ResourceVersion, value: o.Data[value]}
 }
 
@@ -61,7 +61,7 @@ func (h history) wantEnd(w *witness) {
 	for key, happened := range h {
 		events := heard[key]
 		happened = happened[len(happened)-len(events):]
-		if len(events) == 0 && h[key][len(h[key])-1].kind != kinform.Deleted {
+		if len(events) == 0 && h[key][len(h[key])-1].kind != kinform.EventDeleted {
 			w.e.Errorf("%s: was told nothing of %s, which is there", w.name, key)
 		}
 		for i, t := range events {
@@ -77,6 +77,6 @@ func (h history) wantEnd(w *witness) {
 // a state that it was found in.
 func (o told) is(happened told, first bool) bool {
 	same := o.uid == happened.uid && o.version == happened.version && o.value == happened.value
-	found := first && o.initial && o.kind == kinform.Added && happened.kind == kinform.Updated
+	found := first && o.initial && o.kind == kinform.EventAdded && happened.kind == kinform.EventUpdated
 	return same && (o.kind == happened.kind || found)
 }

@@ -34,7 +34,7 @@ func joinAtRest(e *env) {
 		e.Errorf("the late one was told %d things for 20 objects: %v", len(present), present)
 	}
 	for _, t := range present {
-		if t.kind != kinform.Added || !t.initial {
+		if t.kind != kinform.EventAdded || !t.initial {
 			e.Errorf("the late one was told %v, want an initial Added", t)
 		}
 	}

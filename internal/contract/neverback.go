@@ -108,7 +108,7 @@ func olderList(e *env) {
 	e.await(answered, "the relist")
 	end := e.create("the-end", "")
 	w.hears(end)
-	w.wantTold(mark, map[string][]told{"the-end": {toldOf(kinform.Added, end)}})
+	w.wantTold(mark, map[string][]told{"the-end": {toldOf(kinform.EventAdded, end)}})
 	e.wantStore(inf, e.onServer())
 	if n := inf.Status().Sources[0].Epochs; n != 0 {
 		e.Errorf("%d new epochs, though the server did not go back", n)
@@ -132,7 +132,7 @@ func modestList(e *env) {
 	e.sync(inf)
 	four := e.update("o", "4")
 	w.hears(four)
-	initial := toldOf(kinform.Added, three)
+	initial := toldOf(kinform.EventAdded, three)
 	initial.initial = true
 	w.wantTold(0, map[string][]told{"o": {initial, updated(three, four)}})
 	e.wantStore(inf, e.onServer())
@@ -173,7 +173,7 @@ func olderItem(e *env) {
 	e.await(answered, "the relist")
 	end := e.create("the-end", "")
 	w.hears(end)
-	w.wantTold(mark, map[string][]told{"the-end": {toldOf(kinform.Added, end)}})
+	w.wantTold(mark, map[string][]told{"the-end": {toldOf(kinform.EventAdded, end)}})
 	e.wantStore(inf, e.onServer())
 }
 
@@ -262,7 +262,7 @@ func restored(e *env) {
 			e.meddle(cfg).bodies(once(isWatch), func(r *http.Response) io.Reader { return &peaceful{r.Body, r.Request.Context(), back} })
 		}
 		s := &stay{inf: e.informer(cfg, kinform.Options{})}
-		s.ix = kinform.AddIndex(s.inf, "color", color)
+		s.ix = e.index(s.inf, "color", color)
 		s.w = e.subscribe(s.inf, name, subscribed{})
 		e.sync(s.inf)
 		stays = append(stays, s)
@@ -290,10 +290,10 @@ func restored(e *env) {
 		e.wantIndex(s.ix, e.onServer())
 		s.w.wantTold(s.mark, map[string][]told{
 			"updated":   {updated(changed, saved[e.key("updated")])},
-			"deleted":   {toldOf(kinform.Added, saved[e.key("deleted")])},
-			"recreated": {vanished(again), toldOf(kinform.Added, saved[e.key("recreated")])},
+			"deleted":   {toldOf(kinform.EventAdded, saved[e.key("deleted")])},
+			"recreated": {vanished(again), toldOf(kinform.EventAdded, saved[e.key("recreated")])},
 			"created":   {vanished(created)},
-			"the-end":   {toldOf(kinform.Added, end)},
+			"the-end":   {toldOf(kinform.EventAdded, end)},
 		})
 	}
 	e.awaitLine(0, "history went back", nil)

@@ -67,8 +67,8 @@ func (e *env) wantCause(inf informant, want failing) {
 		e.Fatalf("WaitSynced returns %v, want a *SyncError", err)
 	case !errors.Is(err, why):
 		e.Errorf("WaitSynced returns %v, which does not wrap why it had to end", err)
-	case syncErr.Status.Reason != want.reason || syncErr.Status.Attempts == 0:
-		e.Errorf("WaitSynced gives %q after %d attempts, want %q: %v", syncErr.Status.Reason, syncErr.Status.Attempts, want.reason, err)
+	case syncErr.Source.Reason != want.reason || syncErr.Source.Attempts == 0:
+		e.Errorf("WaitSynced gives %q after %d attempts, want %q: %v", syncErr.Source.Reason, syncErr.Source.Attempts, want.reason, err)
 	case want.is != nil && !want.is(err):
 		e.Errorf("WaitSynced returns %v, which is something else", err)
 	}
@@ -89,7 +89,7 @@ func (e *env) wantWell(inf informant) {
 	e.must(inf.WaitSynced(e.ctx), "waiting until all is well")
 	st := inf.Status()
 	src := st.Sources[0]
-	if st.Cause() != nil || src.Reason != "" || src.Attempts != 0 || !src.NextTry.IsZero() || src.Version.IsZero() || !st.Synced {
+	if st.Cause() != nil || src.Reason != "" || src.Attempts != 0 || !src.NextTry.IsZero() || src.ResourceVersion == "" || !st.Synced {
 		e.Errorf("Status says %q (%+v), want all well", st, src)
 	}
 	if s := st.Staleness(); s < 0 || s > patience {
@@ -103,7 +103,7 @@ func notRun(e *env) {
 	if err == nil || !strings.Contains(err.Error(), "not run") || !errors.Is(err, context.Canceled) {
 		e.Errorf("WaitSynced returns %v for an informer that was not run", err)
 	}
-	if st := inf.Status(); st.State() != kinform.Idle || st.Cause() != nil {
+	if st := inf.Status(); st.State() != kinform.StateIdle || st.Cause() != nil {
 		e.Errorf("Status says %q, want idle", st)
 	}
 }
@@ -111,7 +111,7 @@ func notRun(e *env) {
 func forbidden(e *env) {
 	inf := e.informer(e.own(e.server.Forbidden(e.T)), kinform.Options{})
 	sub := e.subscribe(inf, "witness", subscribed{}).sub
-	e.wantCause(inf, failing{kinform.Forbidden, apierrors.IsForbidden, "configmaps in namespace " + e.ns})
+	e.wantCause(inf, failing{kinform.ReasonForbidden, apierrors.IsForbidden, "configmaps in namespace " + e.ns})
 	if err := sub.WaitSynced(over()); !apierrors.IsForbidden(err) {
 		e.Errorf("the subscriber's WaitSynced returns %v, want forbidden", err)
 	}
@@ -128,13 +128,13 @@ func unauthorized(e *env) {
 	}
 	cfg.BearerToken = "nobody-gave-this-token"
 	inf := e.informer(cfg, kinform.Options{})
-	e.wantCause(inf, failing{kinform.Unauthorized, apierrors.IsUnauthorized, "configmaps"})
+	e.wantCause(inf, failing{kinform.ReasonUnauthorized, apierrors.IsUnauthorized, "configmaps"})
 }
 
 func noResource(e *env) {
 	nowhere := schema.GroupVersionResource{Group: "nowhere.example.com", Version: "v1", Resource: "things"}
 	inf := informerOf[*unstructured.Unstructured](e, e.config(), kinform.Options{Resource: nowhere})
-	e.wantCause(inf, failing{kinform.NoResource, apierrors.IsNotFound, "things.nowhere.example.com"})
+	e.wantCause(inf, failing{kinform.ReasonNoResource, apierrors.IsNotFound, "things.nowhere.example.com"})
 }
 
 func refused(e *env) {
@@ -144,7 +144,7 @@ func refused(e *env) {
 	e.disconnect(proxy)
 	inf := e.informer(cfg, kinform.Options{})
 	w := e.subscribe(inf, "witness", subscribed{})
-	e.wantCause(inf, failing{kinform.Refused, nil, proxy.Addr()})
+	e.wantCause(inf, failing{kinform.ReasonUnreachable, nil, proxy.Addr()})
 	m.awaitRequests(4) // by now three have failed
 	if n := inf.Status().Sources[0].Attempts; n < 3 {
 		e.Errorf("%d attempts after three failures", n)
@@ -152,7 +152,7 @@ func refused(e *env) {
 	e.reconnect(proxy)
 	e.wantWell(inf)
 	w.hears(e.update("o", "2"))
-	if st := inf.Status(); st.State() != kinform.Watching {
+	if st := inf.Status(); st.State() != kinform.StateWatching {
 		e.Errorf("Status says %q, want watching", st)
 	}
 }
@@ -161,7 +161,7 @@ func untrusted(e *env) {
 	cfg := rest.CopyConfig(e.server.Config)
 	cfg.CAData, cfg.CAFile = nil, ""
 	inf := e.informer(e.own(cfg), kinform.Options{})
-	e.wantCause(inf, failing{kinform.TLS, nil, "certificate"})
+	e.wantCause(inf, failing{kinform.ReasonTLS, nil, "certificate"})
 }
 
 func throttled(e *env) {
@@ -173,7 +173,7 @@ func throttled(e *env) {
 		return r
 	})
 	inf := e.informer(cfg, kinform.Options{})
-	e.wantCause(inf, failing{kinform.Throttled, apierrors.IsTooManyRequests, "configmaps"})
+	e.wantCause(inf, failing{kinform.ReasonThrottled, apierrors.IsTooManyRequests, "configmaps"})
 	src := inf.Status().Sources[0]
 	if wait := src.NextTry.Sub(src.Since); wait < 900*time.Millisecond {
 		e.Errorf("the next try is %v after the answer, which asked for a second", wait)
@@ -186,8 +186,8 @@ func waiting(e *env) {
 	e.disconnect(proxy)
 	inf := e.informer(cfg, kinform.Options{Backoff: kinform.Backoff{First: time.Hour, Most: time.Hour}})
 	e.run(inf)
-	e.awaitFailure(0, kinform.Refused)
-	for inf.Status().State() != kinform.Waiting { // which follows at once
+	e.awaitFailure(0, kinform.ReasonUnreachable)
+	for inf.Status().State() != kinform.StateWaiting { // which follows at once
 		e.must(e.ctx.Err(), "waiting for an informer that says that it waits")
 		runtime.Gosched()
 	}
@@ -203,7 +203,7 @@ func neverAnswers(e *env) {
 	cfg, proxy := e.proxied()
 	proxy.Hang(true)
 	inf := e.informer(cfg, kinform.Options{Silence: silence})
-	e.wantCause(inf, failing{kinform.Stalled, nil, "silent"})
+	e.wantCause(inf, failing{kinform.ReasonStalled, nil, "silent"})
 	proxy.Hang(false)
 	e.must(inf.WaitSynced(e.ctx), "waiting for a server that answers after all")
 }
@@ -218,9 +218,9 @@ func silentWatch(e *env) {
 	from := e.log.mark()
 	proxy.Hang(true)
 	missed := e.update("o", "3")
-	e.awaitFailure(from, kinform.Stalled)
+	e.awaitFailure(from, kinform.ReasonStalled)
 	st := inf.Status()
-	if st.Cause() == nil || st.Sources[0].Reason != kinform.Stalled || !st.Synced || st.Staleness() < silence {
+	if st.Cause() == nil || st.Sources[0].Reason != kinform.ReasonStalled || !st.Synced || st.Staleness() < silence {
 		e.Errorf("Status says %q, heard of %v ago, want stalled for %v", st, st.Staleness(), silence)
 	}
 	if o, err := inf.Lister().Get(e.key("o")); err != nil || o.Data[value] != "2" {
@@ -266,7 +266,7 @@ func brokenWatch(e *env) {
 	before := inf.Status()
 	from := e.log.mark()
 	e.disconnect(proxy)
-	e.awaitFailure(from, kinform.Refused)
+	e.awaitFailure(from, kinform.ReasonUnreachable)
 	st := inf.Status()
 	if st.Cause() == nil || !st.Synced || st.Sources[0].LastContact != before.Sources[0].LastContact {
 		e.Errorf("Status says %q, last contact %v, want a cause and the last contact from before: %v",
@@ -317,14 +317,14 @@ func whichOne(e *env) {
 	e.must(err, "making an informer")
 	e.must(f.Start(e.ctx), "starting the factory")
 	e.Cleanup(f.Shutdown)
-	e.awaitFailure(0, kinform.ServerError)
+	e.awaitFailure(0, kinform.ReasonServerError)
 	var syncErr *kinform.SyncError
-	if err := both.WaitSynced(over()); !errors.As(err, &syncErr) || syncErr.Status.Reason != kinform.ServerError || !strings.Contains(err.Error(), second) {
+	if err := both.WaitSynced(over()); !errors.As(err, &syncErr) || syncErr.Source.Reason != kinform.ReasonServerError || !strings.Contains(err.Error(), second) {
 		e.Errorf("WaitSynced says %v, want what is wrong with %s", err, second)
 	}
 	close(release)
 
-	well, err := kinform.For[object](f)
+	well, err := kinform.For[object](f, kinform.Options{})
 	e.must(err, "making another informer")
 	e.must(f.Start(e.ctx), "starting the other informer")
 	e.must(well.WaitSynced(e.ctx), "waiting for the informer that works")

@@ -30,15 +30,15 @@ func lifeOfAnObject(e *env) {
 	w.hears(second)
 
 	want := []struct {
-		kind kinform.Kind
+		kind kinform.EventType
 		of   object
 		old  string
 	}{
-		{kinform.Added, created, ""},
-		{kinform.Updated, updated, created.ResourceVersion},
-		{kinform.Updated, again, updated.ResourceVersion},
-		{kinform.Deleted, again, again.ResourceVersion}, // at a version of its own
-		{kinform.Added, second, ""},
+		{kinform.EventAdded, created, ""},
+		{kinform.EventUpdated, updated, created.ResourceVersion},
+		{kinform.EventUpdated, again, updated.ResourceVersion},
+		{kinform.EventDeleted, again, again.ResourceVersion}, // at a version of its own
+		{kinform.EventAdded, second, ""},
 	}
 	got := byKey(w.since(0))[e.key("life")]
 	if len(got) != len(want) {
@@ -47,7 +47,7 @@ func lifeOfAnObject(e *env) {
 	for i, t := range got {
 		o := want[i].of
 		same := t.version == o.ResourceVersion
-		if t.kind == kinform.Deleted {
+		if t.kind == kinform.EventDeleted {
 			same = number(t.version) > number(o.ResourceVersion)
 		}
 		if t.kind != want[i].kind || t.uid != string(o.UID) || t.value != o.Data[value] || t.old != want[i].old || !same || t.initial || t.final {

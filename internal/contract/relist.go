@@ -53,14 +53,14 @@ func relistTells(e *env) {
 	want := map[string][]told{
 		"changed":   {updated(seen[e.key("changed")], changed)},
 		"deleted":   {vanished(seen[e.key("deleted")])},
-		"recreated": {vanished(seen[e.key("recreated")]), toldOf(kinform.Added, recreated)},
-		"created":   {toldOf(kinform.Added, created)},
+		"recreated": {vanished(seen[e.key("recreated")]), toldOf(kinform.EventAdded, recreated)},
+		"created":   {toldOf(kinform.EventAdded, created)},
 	}
 	for _, s := range stays {
 		s.w.hears(created)
 	}
 	end := e.create("the-end", "")
-	want["the-end"] = []told{toldOf(kinform.Added, end)}
+	want["the-end"] = []told{toldOf(kinform.EventAdded, end)}
 	server := e.onServer()
 	for _, s := range stays {
 		s.w.hears(end)
@@ -89,14 +89,14 @@ type stay struct {
 
 // updated is how a change is told.
 func updated(from, to object) told {
-	t := toldOf(kinform.Updated, to)
+	t := toldOf(kinform.EventUpdated, to)
 	t.old = from.ResourceVersion
 	return t
 }
 
 // vanished is how an end is told that nobody saw.
 func vanished(last object) told {
-	t := toldOf(kinform.Deleted, last)
+	t := toldOf(kinform.EventDeleted, last)
 	t.old, t.final = last.ResourceVersion, true
 	return t
 }
@@ -167,7 +167,7 @@ func newGeneration(e *env, cfg *rest.Config, n int) *generation {
 	g := &generation{e: e, old: names("o", n)}
 	e.seed("old", g.old...)
 	g.inf = e.informer(cfg, kinform.Options{})
-	g.ix = kinform.AddIndex(g.inf, "value", func(o object) []string { return []string{o.Data[value]} })
+	g.ix = e.index(g.inf, "value", func(o object) []string { return []string{o.Data[value]} })
 	g.w = e.subscribe(g.inf, fmt.Sprintf("witness of %d", n), subscribed{})
 	e.sync(g.inf)
 	e.must(g.w.sub.WaitSynced(e.ctx), "waiting for the witness")

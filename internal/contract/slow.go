@@ -73,7 +73,7 @@ func everyEvent(e *env) {
 		e.Fatalf("told %d of %d steps: %v", len(got), steps, got)
 	}
 	for i, t := range got {
-		if t.kind != kinform.Updated || t.value != fmt.Sprint(i+1) {
+		if t.kind != kinform.EventUpdated || t.value != fmt.Sprint(i+1) {
 			e.Errorf("step %d is %v with the value %s", i+1, t, t.value)
 		}
 	}
@@ -179,12 +179,12 @@ func merged(e *env, o subscribed, more func()) {
 	s.slow.wantTold(s.mark, map[string][]told{
 		"flood":         flood,
 		"updated":       {updated(seen[e.key("updated")], three)},
-		"added":         {toldOf(kinform.Added, added)},
+		"added":         {toldOf(kinform.EventAdded, added)},
 		"deleted":       {deletedFrom(seen[e.key("deleted")], last(truth[e.key("deleted")]))},
-		"recreated":     {deletedFrom(seen[e.key("recreated")], truth[e.key("recreated")][1]), toldOf(kinform.Added, recreated)},
-		"renewed":       {deletedFrom(seen[e.key("renewed")], truth[e.key("renewed")][1]), toldOf(kinform.Added, renewed)},
+		"recreated":     {deletedFrom(seen[e.key("recreated")], truth[e.key("recreated")][1]), toldOf(kinform.EventAdded, recreated)},
+		"renewed":       {deletedFrom(seen[e.key("renewed")], truth[e.key("renewed")][1]), toldOf(kinform.EventAdded, renewed)},
 		"back-and-gone": {deletedFrom(seen[e.key("back-and-gone")], truth[e.key("back-and-gone")][1])},
-		"the-end":       {toldOf(kinform.Added, end)},
+		"the-end":       {toldOf(kinform.EventAdded, end)},
 	})
 	server := e.onServer()
 	s.slow.wantServer(server)
@@ -216,13 +216,13 @@ func latestOfInitial(e *env) {
 	for _, name := range names("o", 5) {
 		if name != busy {
 			e.update(name, "1")
-			t := toldOf(kinform.Added, e.update(name, "2"))
+			t := toldOf(kinform.EventAdded, e.update(name, "2"))
 			t.initial = true
 			want[name] = []told{t}
 		}
 	}
 	end := e.create("the-end", "")
-	want["the-end"] = []told{toldOf(kinform.Added, end)}
+	want["the-end"] = []told{toldOf(kinform.EventAdded, end)}
 	quick.hears(end)
 	first.release()
 	w.hears(end)
@@ -291,7 +291,7 @@ func panickingFirst(e *env) {
 	sub := inf.Subscribe(func(_ context.Context, ev eventOf) {
 		calls = append(calls, ev.Key)
 		panic("always")
-	})
+	}, kinform.SubscribeOptions{})
 	e.sync(inf)
 	e.must(sub.WaitSynced(e.ctx), "waiting for a handler that panics")
 	slices.Sort(calls)

@@ -62,7 +62,7 @@ func endWatching(e *env) {
 	w.hears(e.update("o", "2"))
 	stop()
 	e.wantNobody()
-	if st := inf.Status(); st.State() != kinform.Stopped {
+	if st := inf.Status(); st.State() != kinform.StateStopped {
 		e.Errorf("Status says %q, want stopped", st)
 	}
 	e.wantStore(inf, e.onServer()) // it can be read still
@@ -89,7 +89,7 @@ func endWaiting(e *env) {
 	e.disconnect(proxy)
 	inf := e.informer(cfg, kinform.Options{Backoff: kinform.Backoff{First: time.Hour, Most: time.Hour}})
 	stop := e.run(inf)
-	e.awaitFailure(0, kinform.Refused)
+	e.awaitFailure(0, kinform.ReasonUnreachable)
 	stop()
 	e.wantNobody()
 }
@@ -128,7 +128,7 @@ func runWaits(e *env) {
 	e.create("o", "1")
 	inf := e.informer(e.config(), kinform.Options{})
 	r := newReluctant()
-	inf.Subscribe(r.handle)
+	inf.Subscribe(r.handle, kinform.SubscribeOptions{})
 	stop := e.run(inf)
 	e.await(r.entered, "the handler")
 	stop()
@@ -238,7 +238,7 @@ func stopWaits(e *env) {
 	e.create("o", "1")
 	inf := e.informer(e.config(), kinform.Options{})
 	r := newReluctant()
-	sub := inf.Subscribe(r.handle)
+	sub := inf.Subscribe(r.handle, kinform.SubscribeOptions{})
 	other := e.subscribe(inf, "other", subscribed{})
 	e.run(inf)
 	e.await(r.entered, "the handler")
@@ -268,7 +268,7 @@ func stopInside(e *env) {
 			e.Error("the handler's context goes on after Stop")
 		}
 		close(ended)
-	})
+	}, kinform.SubscribeOptions{})
 	other := e.subscribe(inf, "other", subscribed{})
 	stop := e.sync(inf)
 	e.await(ended, "Stop to return to the handler that called it")
@@ -327,10 +327,10 @@ func shutdown(e *env) {
 	e.create("o", "1")
 	f, err := kinform.NewFactory(e.config(), e.options(kinform.Options{}))
 	e.must(err, "making a factory")
-	inf, err := kinform.For[object](f)
+	inf, err := kinform.For[object](f, kinform.Options{})
 	e.must(err, "making an informer")
 	r := newReluctant()
-	inf.Subscribe(r.handle)
+	inf.Subscribe(r.handle, kinform.SubscribeOptions{})
 	e.must(f.Start(e.ctx), "starting the factory")
 	e.must(f.WaitSynced(e.ctx), "waiting for the factory")
 	e.await(r.entered, "the handler")

@@ -41,7 +41,7 @@ func (r *reader) check(ev eventOf) {
 	}
 	o, err := r.lister.Get(ev.Key)
 	switch {
-	case errors.Is(err, kinform.ErrNotFound) && ev.Kind != kinform.Deleted:
+	case errors.Is(err, kinform.ErrNotFound) && ev.Type != kinform.EventDeleted:
 		t, _ := toldBy(ev) // it could be read above
 		r.mu.Lock()
 		r.gone = append(r.gone, t)
@@ -56,11 +56,11 @@ func (r *reader) check(ev eventOf) {
 		r.e.Errorf("%s is told @%s, while the store has it @%s", ev.Key, ev.ResourceVersion(), o.ResourceVersion)
 	case number(o.ResourceVersion) > number(ev.ResourceVersion()):
 		// The store is ahead, and so the indexes may be.
-	case ev.Kind == kinform.Deleted:
+	case ev.Type == kinform.EventDeleted:
 		r.e.Errorf("%s is told deleted, while the store has it", ev.Key)
 	case here != len(r.indexes) || was > 0:
 		r.e.Errorf("%s %s @%s: of %d indexes, %d have it under its present value and %d under its former one",
-			ev.Kind, ev.Key, ev.ResourceVersion(), len(r.indexes), here, was)
+			ev.Type, ev.Key, ev.ResourceVersion(), len(r.indexes), here, was)
 	}
 }
 
@@ -79,7 +79,7 @@ func (r *reader) wantGone(w *witness) {
 	r.e.Helper()
 	for _, t := range r.gone {
 		if !slices.ContainsFunc(w.since(0), func(d told) bool {
-			return d.key == t.key && d.kind == kinform.Deleted && number(d.version) > number(t.version)
+			return d.key == t.key && d.kind == kinform.EventDeleted && number(d.version) > number(t.version)
 		}) {
 			r.e.Errorf("%v was told while the store did not have it, and no end of it was", t)
 		}
@@ -91,14 +91,14 @@ func storeIsAhead(e *env) {
 	e.seed("red 0", objects...)
 	inf := e.informer(e.config(), kinform.Options{})
 	r := &reader{e: e, lister: inf.Lister()}
-	r.indexes = append(r.indexes, kinform.AddIndex(inf, "before", color))
+	r.indexes = append(r.indexes, e.index(inf, "before", color))
 	early := e.witness("early")
 	early.also = r.check
 	early.join(inf, subscribed{})
 	e.sync(inf)
 
 	late := &reader{e: e, lister: inf.Lister()}
-	late.indexes = append(r.indexes[:1:1], kinform.AddIndex(inf, "after", color))
+	late.indexes = append(r.indexes[:1:1], e.index(inf, "after", color))
 	second := e.witness("late")
 	second.also = late.check
 	second.join(inf, subscribed{})

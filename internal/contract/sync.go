@@ -191,7 +191,7 @@ func subscriberUnpolled(e *env) {
 	inf := e.informer(e.config(), kinform.Options{})
 	e.sync(inf)
 	for range rounds {
-		sub := inf.Subscribe(func(context.Context, eventOf) {})
+		sub := inf.Subscribe(func(context.Context, eventOf) {}, kinform.SubscribeOptions{})
 		e.must(sub.WaitSynced(e.ctx), "waiting for the sync of one subscriber of many")
 		sub.Stop()
 	}

@@ -13,7 +13,7 @@ import (
 
 // told is one event as a handler got it, or a server sent it.
 type told struct {
-	kind         kinform.Kind
+	kind         kinform.EventType
 	key          string
 	uid, version string
 	value        string // of the config map, as the stories write it
@@ -102,7 +102,7 @@ func toldBy(ev eventOf) (told, error) {
 		return told{}, err
 	}
 	t := told{
-		kind: ev.Kind, key: ev.Key, uid: ev.UID(), version: ev.ResourceVersion(),
+		kind: ev.Type, key: ev.Key, uid: ev.UID(), version: ev.ResourceVersion(),
 		value: now.Data[value], initial: ev.Initial(), final: ev.FinalStateUnknown(),
 	}
 	if old, err := ev.Old(); err == nil && old != nil {
@@ -116,18 +116,18 @@ func (w *witness) note(t told) {
 	w.events = append(w.events, t)
 	before, known := w.state[t.key]
 	switch {
-	case t.kind == kinform.Added && known:
+	case t.kind == kinform.EventAdded && known:
 		w.e.Errorf("%s: %s, which it has @%s", w.name, t, before.version)
-	case t.kind != kinform.Added && !known:
+	case t.kind != kinform.EventAdded && !known:
 		w.e.Errorf("%s: %s, which was never added", w.name, t)
 	case known && t.old != before.version:
 		w.e.Errorf("%s: %s, but the state told before is @%s", w.name, t, before.version)
 	case known && t.uid != before.uid:
 		w.e.Errorf("%s: %s is another object than the one told before", w.name, t)
-	case t.kind == kinform.Updated && !w.goesBack.Load() && number(t.version) <= number(before.version):
+	case t.kind == kinform.EventUpdated && !w.goesBack.Load() && number(t.version) <= number(before.version):
 		w.e.Errorf("%s: %s is not newer than @%s", w.name, t, before.version)
 	}
-	if t.kind == kinform.Deleted {
+	if t.kind == kinform.EventDeleted {
 		delete(w.state, t.key)
 	} else {
 		w.state[t.key] = t

@@ -47,13 +47,17 @@ func nativeWatch[T object](ctx context.Context, cfg *rest.Config, r schema.Group
 	for _, h := range handlers {
 		inf.Subscribe(func(_ context.Context, ev kinform.Event[T]) {
 			h.called(ev.Key, ev.ResourceVersion(), func() int {
-				n := weigh(ev.New())
-				if ev.Kind == kinform.Updated {
-					n += weigh(ev.Old())
+				now, err := ev.New()
+				if err != nil {
+					return 0
+				}
+				n := weigh(now)
+				if old, err := ev.Old(); err == nil && ev.Type == kinform.EventUpdated {
+					n += weigh(old)
 				}
 				return n
 			})
-		})
+		}, kinform.SubscribeOptions{})
 	}
 	go func() { _ = inf.Run(ctx) }()
 	return nativeReader[T]{inf.Lister()}, inf.WaitSynced(ctx)
@@ -64,7 +68,9 @@ func (n native) visit(ctx context.Context, r schema.GroupVersionResource, index 
 	if err != nil {
 		return nil, err
 	}
-	kinform.AddIndex(inf, index, func(p *corev1.Pod) []string { return []string{p.Name[:1]} })
+	if _, err := inf.AddIndex(index, func(p *corev1.Pod) []string { return []string{p.Name[:1]} }); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() { defer close(done); _ = inf.Run(ctx) }()

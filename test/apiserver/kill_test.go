@@ -168,12 +168,12 @@ func following(t *testing.T, cfg *rest.Config) *follower {
 	inf.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.ConfigMap]) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if ev.Kind == kinform.Deleted {
+		if ev.Type == kinform.EventDeleted {
 			delete(f.told, ev.Key)
 			return
 		}
 		f.told[ev.Key] = ev.ResourceVersion()
-	})
+	}, kinform.SubscribeOptions{})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
 	go func() { ended <- inf.Run(ctx) }()
@@ -193,7 +193,7 @@ func (f *follower) awaitHealth(ctx context.Context) time.Time {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
-		if st := f.Status(); st.State() == kinform.Watching && st.Cause() == nil {
+		if st := f.Status(); st.State() == kinform.StateWatching && st.Cause() == nil {
 			return time.Now()
 		}
 		select {

@@ -23,9 +23,9 @@ func main() {
 	}
 	pods.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.Pod]) {
 		if pod, err := ev.New(); err == nil {
-			fmt.Println(ev.Kind, pod.Name)
+			fmt.Println(ev.Type, pod.Name)
 		}
-	})
+	}, kinform.SubscribeOptions{})
 	if err := pods.Run(context.Background()); err != nil {
 		panic(err)
 	}

@@ -1,0 +1,88 @@
+package kinform
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/kinform/kinform/describe"
+)
+
+// hears are those who hear of what happens to a core: the loggers and hooks of all
+// that share it.
+type hears struct {
+	mu        sync.Mutex
+	loggers   []*slog.Logger // each once; nil is slog.Default
+	failures  []func(error)
+	mutations []func(Mutation)
+	// defaults that were added already: functions cannot be compared.
+	defaultFailure, defaultMutation bool
+}
+
+// add adds what one reader's options name. Defaults are those of its factory, which
+// are added once, however many readers leave them as they are.
+func (h *hears) add(o, defaults Options) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	logger := o.Logger
+	if logger == nil {
+		logger = defaults.Logger
+	}
+	if !slices.Contains(h.loggers, logger) {
+		h.loggers = append(h.loggers, logger)
+	}
+	switch {
+	case o.OnFailure != nil:
+		h.failures = append(h.failures, o.OnFailure)
+	case defaults.OnFailure != nil && !h.defaultFailure:
+		h.failures, h.defaultFailure = append(h.failures, defaults.OnFailure), true
+	}
+	switch {
+	case o.OnMutation != nil:
+		h.mutations = append(h.mutations, o.OnMutation)
+	case defaults.OnMutation != nil && !h.defaultMutation:
+		h.mutations, h.defaultMutation = append(h.mutations, defaults.OnMutation), true
+	}
+}
+
+func (h *hears) log(message string, args ...any) {
+	h.mu.Lock()
+	loggers := slices.Clone(h.loggers)
+	h.mu.Unlock()
+	for _, l := range loggers {
+		if l == nil {
+			l = slog.Default()
+		}
+		l.Warn("kinform: "+message, args...)
+	}
+}
+
+func (h *hears) failed(err error) {
+	h.mu.Lock()
+	hooks := slices.Clone(h.failures)
+	h.mu.Unlock()
+	for _, f := range hooks {
+		f(err)
+	}
+}
+
+func (h *hears) mutated(m Mutation) {
+	h.mu.Lock()
+	hooks := slices.Clone(h.mutations)
+	h.mu.Unlock()
+	for _, f := range hooks {
+		f(m)
+	}
+}
+
+// names are those of the functions that hear of failures.
+func (h *hears) names() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var names []string
+	for _, f := range h.failures {
+		names = append(names, describe.Function(f))
+	}
+	return strings.Join(names, ", ")
+}

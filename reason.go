@@ -1,0 +1,28 @@
+package kinform
+
+// Reason is the kind of a failure, in SourceStatus and RefusedError.
+type Reason string
+
+// The reasons for which a list or a watch fails.
+const (
+	ReasonNone         Reason = ""             // nothing fails
+	ReasonUnauthorized Reason = "unauthorized" // 401: who is asking is not known
+	ReasonForbidden    Reason = "forbidden"    // 403: may not list or watch
+	ReasonNoResource   Reason = "no-resource"  // 404: the server does not serve it
+	ReasonUnreachable  Reason = "unreachable"  // nobody listens, or no way there
+	ReasonTLS          Reason = "tls"          // the certificate cannot be trusted
+	ReasonThrottled    Reason = "throttled"    // 429
+	ReasonExpired      Reason = "expired"      // 410: the version is forgotten
+	ReasonStalled      Reason = "stalled"      // silent for longer than bookmarks allow
+	ReasonGarbled      Reason = "garbled"      // what came is not the Kubernetes protocol
+	ReasonDisconnected Reason = "disconnected" // the connection broke
+	ReasonServerError  Reason = "server-error" // 5xx and any other status
+	ReasonUnsupported  Reason = "unsupported"  // 405, 501: the server cannot watch it
+	ReasonUnknown      Reason = "unknown"
+)
+
+// Refusal tells whether a failure is an answer that more tries will hardly change:
+// ReasonUnauthorized, ReasonForbidden or ReasonNoResource.
+func (r Reason) Refusal() bool {
+	return r == ReasonUnauthorized || r == ReasonForbidden || r == ReasonNoResource
+}

@@ -1,0 +1,108 @@
+package kinform
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/kinform/kinform/engine"
+)
+
+// setting is an option that readers of one watch cannot have different values of.
+type setting struct {
+	name  string
+	value any // comparable
+}
+
+// settings returns the options that all readers of one watch share, with their
+// defaults filled in. Of the other options, Resource, Namespaces and the selectors
+// say which watch it is; Logger, OnFailure and OnMutation are each reader's own.
+func (o Options) settings() []setting {
+	backoff := engine.Backoff(o.Backoff).WithDefaults()
+	return []setting{
+		{"DropManagedFields", o.DropManagedFields},
+		{"PageSize", o.PageSize},
+		{"ConsistentFirstList", o.ConsistentFirstList},
+		{"WatchList", o.WatchList},
+		{"JSON", o.JSON},
+		{"Compression", o.Compression},
+		{"Residency", o.Residency},
+		{"MaxObjectSize", orDefault(o.MaxObjectSize, int64(defaultMaxObjectSize))},
+		{"Silence", orDefault(o.Silence, defaultSilence)},
+		{"Policy", o.Policy},
+		{"Backoff", fmt.Sprintf("%v to %v", backoff.First, backoff.Most)},
+		{"MutationDetector", o.MutationDetector},
+	}
+}
+
+func orDefault[T int64 | time.Duration](value, standard T) T {
+	if value == 0 {
+		return standard
+	}
+	return value
+}
+
+// agree returns a *ConflictError if an option that has to be the same is not.
+func agree(resource string, existing, wanted Options) error {
+	has := existing.settings()
+	for i, want := range wanted.settings() {
+		if has[i] != want {
+			return &ConflictError{
+				Resource: resource, Option: want.name,
+				Existing: fmt.Sprint(has[i].value), Wanted: fmt.Sprint(want.value),
+			}
+		}
+	}
+	return nil
+}
+
+// selects returns what tells one watch of a factory from another: equal ones ask
+// for the same objects, however that is written. The options were checked.
+func (o Options) selects(resource schema.GroupVersionResource) string {
+	namespaces := slices.Compact(slices.Sorted(slices.Values(o.Namespaces)))
+	byFields, _ := fields.ParseSelector(o.FieldSelector)
+	return strings.Join([]string{resource.String(), strings.Join(namespaces, ","), labelTerms(o.LabelSelector), byFields.String()}, "\n")
+}
+
+// labelTerms returns the terms of a label selector in one order and one spelling:
+// "a=b", "a==b" and "a in (b)" are the same.
+func labelTerms(selector string) string {
+	parsed, _ := labels.Parse(selector)
+	requirements, _ := parsed.Requirements()
+	var terms []string
+	for _, r := range requirements {
+		operator := r.Operator()
+		switch operator {
+		case selection.Equals, selection.DoubleEquals:
+			operator = selection.In
+		case selection.NotEquals:
+			operator = selection.NotIn
+		}
+		terms = append(terms, fmt.Sprint(r.Key(), " ", operator, " ", r.Values().List()))
+	}
+	slices.Sort(terms)
+	return strings.Join(slices.Compact(terms), ",")
+}
+
+// over returns the options, with the defaults where they are zero. Functions and the
+// logger are left: they are added once each.
+func (o Options) over(defaults Options) Options {
+	to, from := reflect.ValueOf(&o).Elem(), reflect.ValueOf(defaults)
+	for i := range to.NumField() {
+		switch to.Type().Field(i).Name {
+		case "Logger", "OnFailure", "OnMutation":
+			continue
+		}
+		if to.Field(i).IsZero() {
+			to.Field(i).Set(from.Field(i))
+		}
+	}
+	return o
+}

@@ -93,10 +93,23 @@ func namespaceOf() func(r *engine.Record) ([]string, error) {
 // Get yields the objects that have a value, as of when the iteration begins.
 func (ix Index[T]) Get(value string) iter.Seq[T] {
 	return func(yield func(T) bool) {
-		for r := range ix.inf.core.ByIndex(ix.name, value) {
-			if obj, err := ix.inf.decode(r, engine.Read); err == nil && !yield(obj) {
+		if ix.inf.core.mutations != nil {
+			ix.watched(value, yield)
+			return
+		}
+		for _, obj := range ix.inf.core.ObjectsBy(ix.name, value, ix.inf.view) {
+			if !yield(obj.(T)) {
 				return
 			}
+		}
+	}
+}
+
+// watched is Get with the detector, which needs the records.
+func (ix Index[T]) watched(value string, yield func(T) bool) {
+	for r := range ix.inf.core.ByIndex(ix.name, value) {
+		if obj, err := ix.inf.decode(r, engine.Read); err == nil && !yield(obj) {
+			return
 		}
 	}
 }

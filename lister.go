@@ -35,19 +35,44 @@ func (l Lister[T]) Get(key string) (T, error) {
 	if l.namespace != "" {
 		key = l.namespace + "/" + key
 	}
-	r := l.inf.core.Get(key)
-	if r == nil {
+	obj, err := l.inf.core.Object(key, l.inf.view)
+	switch {
+	case err != nil:
+		var none T
+		return none, ownError(err)
+	case obj == nil:
 		var none T
 		return none, fmt.Errorf("%s %q: %w", l.inf.core.query.Resource.Resource, key, ErrNotFound)
 	}
-	return l.inf.decode(r, engine.Read)
+	if l.inf.core.mutations != nil {
+		l.inf.core.handedOutByKey(key, l.inf.view, obj)
+	}
+	return obj.(T), nil
 }
 
 // All yields every object with its key.
-func (l Lister[T]) All() iter.Seq2[string, T] { return l.Select(labels.Everything()) }
+func (l Lister[T]) All() iter.Seq2[string, T] {
+	if l.namespace != "" {
+		return l.Select(nil)
+	}
+	return func(yield func(string, T) bool) {
+		for r, obj := range l.inf.core.Each(l.inf.view) {
+			if l.inf.core.mutations != nil {
+				l.inf.core.handedOut(r, l.inf.view, obj)
+			}
+			if !yield(r.Key(), obj.(T)) {
+				return
+			}
+		}
+	}
+}
 
-// Select yields the objects whose labels match. Only those are decoded.
+// Select yields the objects whose labels match; a nil selector matches all. Only
+// those that match are decoded.
 func (l Lister[T]) Select(s labels.Selector) iter.Seq2[string, T] {
+	if l.namespace == "" && (s == nil || s.Empty()) {
+		return l.All()
+	}
 	return func(yield func(string, T) bool) {
 		for r := range l.matching(s) {
 			if obj, err := l.inf.decode(r, engine.Sweep); err == nil && !yield(r.Key(), obj) {

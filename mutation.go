@@ -80,5 +80,17 @@ func (c *core) handedOut(r *engine.Record, v *engine.View, obj any) {
 	}, ownFunctions)
 }
 
+// handedOutByKey is handedOut for an object that was found by its key. If the object
+// has changed since, there is nothing to compare it with.
+func (c *core) handedOutByKey(key string, v *engine.View, obj any) {
+	r := c.Get(key)
+	if r == nil {
+		return
+	}
+	if now, err := c.Decode(r, v, engine.Read); err == nil && now == obj {
+		c.handedOut(r, v, obj)
+	}
+}
+
 // ownFunctions is how the functions of this package begin.
 const ownFunctions = "github.com/kinform/kinform."

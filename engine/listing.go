@@ -57,7 +57,7 @@ func (c *Collection) Objects(v *View) []any {
 					copy(next, *known)
 				}
 			}
-			l, next[i] = c.listPage(p, v)
+			l, next[i] = c.listPage(p, v, Read)
 		}
 		all = l.appendTo(all)
 	}
@@ -69,14 +69,14 @@ func (c *Collection) Objects(v *View) []any {
 
 // listPage decodes the objects of a page. keep is the result if they will stay
 // decoded.
-func (c *Collection) listPage(p *pages.Page[*Record], v *View) (l, keep *listedPage) {
+func (c *Collection) listPage(p *pages.Page[*Record], v *View, use Use) (l, keep *listedPage) {
 	l = &listedPage{of: p}
 	keep = l
 	for i, r := range p.Values() {
 		if r == nil {
 			continue
 		}
-		obj, err := c.Decode(r, v, Read)
+		obj, err := c.Decode(r, v, use)
 		if err == nil {
 			l.objects[i] = obj
 			l.n++

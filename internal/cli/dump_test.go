@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kinform/kinform/describe"
 	"github.com/kinform/kinform/apisim"
+	"github.com/kinform/kinform/describe"
 )
 
 func TestDumpShowsConfigurationAndState(t *testing.T) {

@@ -178,3 +178,23 @@ func TestNotFoundIsApimachinerys(t *testing.T) {
 		t.Errorf("%v: ErrNotFound %t, IsNotFound %t", err, errors.Is(err, kinform.ErrNotFound), apierrors.IsNotFound(err))
 	}
 }
+
+// TestDescribeShowsDetectorAndCompression: what was asked for is shown, and what was
+// not, as its default.
+func TestDescribeShowsDetectorAndCompression(t *testing.T) {
+	for _, test := range []struct {
+		o    kinform.Options
+		want []string
+	}{
+		{kinform.Options{}, []string{"compression         far", "mutation detector   off"}},
+		{kinform.Options{Compression: kinform.CompressionNever, MutationDetector: kinform.MutationDetectorSampled},
+			[]string{"compression         never", "mutation detector   sampled"}},
+	} {
+		text := newInformer[*corev1.Pod](t, nowhere, test.o).Describe().String()
+		for _, want := range test.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is not in\n%s", want, text)
+			}
+		}
+	}
+}

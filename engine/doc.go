@@ -6,7 +6,7 @@
 // The way of one event, top to bottom:
 //
 //  1. Reflector.watch pulls an event from its Source and has the Collection
-//     scan it into a Record (Collection.Ingest).
+//     scan it into a Record.
 //  2. Collection.Apply, in the same goroutine, changes the store, the indexes
 //     and every subscriber's DeltaFIFO in one critical section.
 //  3. Subscription.run, in the subscriber's own goroutine, takes the delta and

@@ -11,8 +11,10 @@ import (
 )
 
 // TestWayOfOneEvent holds the way of one event to its length: two goroutines, one
-// hand-off, the key built once. It names every function on the way; a change that
-// adds one has to say so here, and in the package documentation.
+// hand-off, the key built once. It names the functions that are under way in the engine
+// at three points: when the source is pulled, when the index functions run, and when
+// the handler is called. What has returned by then (scanning, storing, queueing) does
+// not show.
 func TestWayOfOneEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()

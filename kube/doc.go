@@ -1,4 +1,4 @@
-// Package kube makes engine.Sources of API servers: over client-go's REST client,
+// Package kube makes an engine.Source of an API server: over client-go's REST client,
 // as bytes (NewSource), or over anybody's ListerWatcher, as objects
 // (NewObjectSource). Authentication, TLS, proxies, rate limits and the user agent
 // stay client-go's.

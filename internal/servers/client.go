@@ -55,7 +55,7 @@ func startNative(ctx context.Context, cfg *rest.Config, o check.Options) (*clien
 		s := inf.Status()
 		return Seen{
 			Text:    s.String(),
-			Trouble: s.Cause() != nil || s.State() != kinform.Watching,
+			Trouble: s.Cause() != nil || s.State() != kinform.StateWatching,
 			Heard:   time.Now().Add(-s.Staleness()),
 		}
 	}
@@ -87,7 +87,7 @@ func startDropIn(ctx context.Context, cfg *rest.Config, o check.Options) (*clien
 		s := sources[0]
 		return Seen{
 			Text:    s.State + " " + s.Reason + " " + s.Cause,
-			Trouble: s.Cause != "" || s.State != kinform.Watching.String(),
+			Trouble: s.Cause != "" || s.State != kinform.StateWatching.String(),
 			Heard:   s.LastContact,
 		}
 	}

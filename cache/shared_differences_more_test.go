@@ -305,7 +305,7 @@ func TestRequests(t *testing.T) {
 		},
 		oursBytes.name: {
 			fmt.Sprintf(list, "0", 0, ""), follow,
-			fmt.Sprintf(list, "", 1, ""), follow, // a watch that ended early: did the server's history go back?
+			fmt.Sprintf(list, "3", 1, "NotOlderThan"), follow, // a watch that ended early: has the server's history gone back?
 			fmt.Sprintf(list, "3", 0, "NotOlderThan"), follow,
 		},
 	}

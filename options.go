@@ -77,6 +77,12 @@ type Options struct {
 	// for servers without bookmarks.
 	Silence time.Duration
 
+	// Poll is how often the resource is listed while it cannot be watched: the server
+	// or a proxy refuses watches, or what they bring never arrives. Each time the watch
+	// is tried again. Default: 30 s. Raise it where lists are dear and a store that old
+	// is good enough.
+	Poll time.Duration
+
 	// Policy says what it means that the server refuses: PolicyKeepTrying,
 	// PolicyFailFast or PolicyOptional. Default: PolicyKeepTrying, which shows the cause in Status and in
 	// WaitSynced's error, and goes on when the rights or the resource are there.
@@ -158,11 +164,12 @@ type Backoff struct {
 	Most  time.Duration
 }
 
-// The defaults of MaxObjectSize and Silence, which are package wire's and the
+// The defaults of MaxObjectSize, Silence and Poll, which are package wire's and the
 // engine's.
 const (
 	defaultMaxObjectSize = 64 << 20
 	defaultSilence       = 150 * time.Second
+	defaultPoll          = 30 * time.Second
 )
 
 // check returns what is wrong with the options, if anything.
@@ -195,6 +202,8 @@ func (o *Options) checkNumbers() error {
 		return fmt.Errorf("Options.MaxObjectSize is %d: it is 0, for the default of %d, or more", o.MaxObjectSize, defaultMaxObjectSize)
 	case o.Silence < 0:
 		return fmt.Errorf("Options.Silence is %v: it is 0, for the default of %v, or more", o.Silence, defaultSilence)
+	case o.Poll < 0:
+		return fmt.Errorf("Options.Poll is %v: it is 0, for the default of %v, or more", o.Poll, defaultPoll)
 	case o.Backoff.First < 0 || o.Backoff.Most < 0:
 		return fmt.Errorf("Options.Backoff is %v to %v: both are 0, for the default, or more", o.Backoff.First, o.Backoff.Most)
 	case o.Compression > CompressionNever:
@@ -219,6 +228,7 @@ func (o *Options) reflector() engine.ReflectorOptions {
 		ConsistentFirstList: o.ConsistentFirstList,
 		WatchList:           o.WatchList,
 		Silence:             o.Silence,
+		Poll:                o.Poll,
 		DropManagedFields:   o.DropManagedFields,
 		Policy:              engine.Policy(o.Policy),
 		Backoff:             engine.Backoff(o.Backoff),

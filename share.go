@@ -36,6 +36,7 @@ func (o Options) settings() []setting {
 		{"Residency", o.Residency},
 		{"MaxObjectSize", orDefault(o.MaxObjectSize, int64(defaultMaxObjectSize))},
 		{"Silence", orDefault(o.Silence, defaultSilence)},
+		{"Poll", orDefault(o.Poll, defaultPoll)},
 		{"Policy", o.Policy},
 		{"Backoff", fmt.Sprintf("%v to %v", backoff.First, backoff.Most)},
 		{"MutationDetector", o.MutationDetector},

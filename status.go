@@ -94,6 +94,20 @@ func subscriptionStatus(s engine.SubscriptionStatus) SubscriptionStatus {
 	}
 }
 
+// Memory is what an informer holds, in bytes.
+type Memory struct {
+	// Young is what states weigh that changed lately. They are in the Go heap.
+	Young int64
+	// Mapped is what the informer has outside the heap, where GOMEMLIMIT and the
+	// profiles of the heap do not see it, and Live how much of that are states in the
+	// store. The rest is held by readers and queues, or is unmapped after the next
+	// garbage collection.
+	Mapped, Live int64
+	// Kept is about what the objects weigh that stay decoded, as they are read;
+	// Passing what those do that were decoded for handlers, and are evicted soon.
+	Kept, Passing int64
+}
+
 // Status tells how an informer is doing.
 type Status struct {
 	// Resource is what is listed and watched.
@@ -105,6 +119,8 @@ type Status struct {
 	Objects int
 	Bytes   int64
 	Packed  int64
+	// Memory is where that is, and what else the informer holds.
+	Memory Memory
 	// Rejected counts objects that could not be read, and LastRejected says why
 	// the last one could not.
 	Rejected     uint64
@@ -132,6 +148,7 @@ func (c *core) status() Status {
 		s.Sources = append(s.Sources, sourceStatus(src))
 	}
 	s.Bytes, s.Packed = c.Weight()
+	s.Memory = Memory(c.Informer.Memory())
 	s.Rejected, s.LastRejected = c.Rejected()
 	s.LastRejected = ownError(s.LastRejected)
 	mutated, last := c.mutations.Found()

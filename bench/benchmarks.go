@@ -74,10 +74,11 @@ func relistBenchmark() benchmark {
 func readsBenchmark() benchmark {
 	return benchmark{
 		name: "reads", title: "reads of pods", server: podServer,
-		text: "Listers and indexer of the informer factories, client-go's and the drop-in. After a sync kinform's objects are packed: the first List decodes them all.",
+		text: "Listers and indexer of the informer factories, client-go's and the drop-in, and those of package kinform, which yields what the others collect. After a sync kinform's objects are packed: the first List decodes them all.",
 		sides: []side{
 			{name: "client-go", task: task{Work: "reads", Side: clientGo}},
 			{name: "kinform's drop-in", task: task{Work: "reads", Side: kinformDropIn}},
+			{name: "kinform", task: task{Work: "reads", Side: kinformTyped}},
 		},
 		rows: []row{
 			{side: 1, title: "Get, resident", metric: "get", unit: inSeconds, limit: 1.2},
@@ -85,6 +86,11 @@ func readsBenchmark() benchmark {
 			{side: 1, title: "ByIndex, resident", metric: "by index", unit: inSeconds, limit: 1},
 			{side: 1, title: "List of all, packed: the first", metric: "first list", unit: inSeconds},
 			{side: 1, title: "List of all, packed: the second", metric: "second list", unit: inSeconds, limit: 1.2},
+			{side: 2, title: "Get, resident", metric: "get", unit: inSeconds, limit: 1.2},
+			{side: 2, title: "All, resident", metric: "list", unit: inSeconds, limit: 1},
+			{side: 2, title: "Index.Get, resident", metric: "by index", unit: inSeconds, limit: 1},
+			{side: 2, title: "All, packed: the first", metric: "first list", unit: inSeconds},
+			{side: 2, title: "All, packed: the second", metric: "second list", unit: inSeconds, limit: 1.2},
 		},
 	}
 }

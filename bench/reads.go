@@ -9,43 +9,49 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/kinform/kinform"
 )
 
-// reads measures listers and indexes, the first time and when the objects are at
-// hand.
+// podReader is what is measured of an informer's reads. Each returns how many objects
+// it has seen.
+type podReader struct {
+	all     func(visit func(*corev1.Pod)) error
+	get     func(namespace, name string) (*corev1.Pod, error)
+	byIndex func(node string) (int, error)
+	nodes   func() []string
+}
+
+// reads measures listers and indexes, the first time and when the objects are
+// decoded.
 func reads(ctx context.Context, t task) (metrics, error) {
-	factory, err := podFactory(t)
+	open := factoryReader
+	if t.Side == kinformTyped {
+		open = nativeReader
+	}
+	r, err := open(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	pods := factory.Core().V1().Pods()
-	inf := pods.Informer()
-	if err := inf.AddIndexers(cache.Indexers{byNode: podIndexers()[byNode]}); err != nil {
-		return nil, err
-	}
-	factory.Start(context.WithoutCancel(ctx).Done())
-	if !cache.WaitForCacheSync(ctx.Done(), inf.HasSynced) {
-		return nil, context.Cause(ctx)
-	}
 	waitQuiet()
-	r := reader{task: t, m: metrics{}, all: func() ([]*corev1.Pod, error) { return pods.Lister().List(labels.Everything()) }}
+	m := metrics{}
 	for _, name := range []string{"first list", "second list"} {
 		settle()
-		if err := r.list(name, 1); err != nil {
+		if m[name], err = r.timeLists(1, t.Objects); err != nil {
 			return nil, err
 		}
 	}
-	list, err := r.all()
-	if err != nil {
+	var list []*corev1.Pod
+	if err := r.all(func(p *corev1.Pod) { list = append(list, p) }); err != nil {
 		return nil, err
 	}
-	if err := r.list("list", 20); err != nil {
+	if m["list"], err = r.timeLists(20, t.Objects); err != nil {
 		return nil, err
 	}
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	r.m["get"], err = timed(200_000, func(i int) error {
+	m["get"], err = timed(200_000, func(i int) error {
 		want := list[i%len(list)]
-		pod, err := pods.Lister().Pods(want.Namespace).Get(want.Name)
+		pod, err := r.get(want.Namespace, want.Name)
 		if err == nil {
 			sink.Add(int64(len(pod.Status.Phase)))
 		}
@@ -54,35 +60,94 @@ func reads(ctx context.Context, t task) (metrics, error) {
 	if err != nil {
 		return nil, err
 	}
-	nodes := inf.GetIndexer().ListIndexFuncValues(byNode)
+	nodes := r.nodes()
 	found := 0
-	r.m["by index"], err = timed(10*len(nodes), func(i int) error {
-		some, err := inf.GetIndexer().ByIndex(byNode, nodes[i%len(nodes)])
-		found += len(some)
+	m["by index"], err = timed(10*len(nodes), func(i int) error {
+		n, err := r.byIndex(nodes[i%len(nodes)])
+		found += n
 		return err
 	})
 	if err == nil && found != 10*t.Objects {
 		err = fmt.Errorf("the index found %d of %d objects", found/10, t.Objects)
 	}
-	r.m["nodes"] = float64(len(nodes))
-	return r.m, err
+	m["nodes"] = float64(len(nodes))
+	return m, err
 }
 
-type reader struct {
-	task task
-	m    metrics
-	all  func() ([]*corev1.Pod, error)
+// factoryReader reads through an informer factory, client-go's or the drop-in.
+func factoryReader(ctx context.Context, t task) (podReader, error) {
+	factory, err := podFactory(t)
+	if err != nil {
+		return podReader{}, err
+	}
+	pods := factory.Core().V1().Pods()
+	inf := pods.Informer()
+	if err := inf.AddIndexers(cache.Indexers{byNode: podIndexers()[byNode]}); err != nil {
+		return podReader{}, err
+	}
+	factory.Start(context.WithoutCancel(ctx).Done())
+	if !cache.WaitForCacheSync(ctx.Done(), inf.HasSynced) {
+		return podReader{}, context.Cause(ctx)
+	}
+	return podReader{
+		all: func(visit func(*corev1.Pod)) error {
+			list, err := pods.Lister().List(labels.Everything())
+			for _, p := range list {
+				visit(p)
+			}
+			return err
+		},
+		get: func(namespace, name string) (*corev1.Pod, error) { return pods.Lister().Pods(namespace).Get(name) },
+		byIndex: func(node string) (int, error) {
+			some, err := inf.GetIndexer().ByIndex(byNode, node)
+			return len(some), err
+		},
+		nodes: func() []string { return inf.GetIndexer().ListIndexFuncValues(byNode) },
+	}, nil
 }
 
-func (r reader) list(metric string, times int) (err error) {
-	r.m[metric], err = timed(times, func(int) error {
-		list, err := r.all()
-		if err == nil && len(list) != r.task.Objects {
-			err = fmt.Errorf("the lister has %d of %d objects", len(list), r.task.Objects)
+// nativeReader reads through package kinform.
+func nativeReader(ctx context.Context, t task) (podReader, error) {
+	inf, err := kinform.New[*corev1.Pod](t.Server.config(), kinform.Options{})
+	if err != nil {
+		return podReader{}, err
+	}
+	index, err := inf.AddIndex(byNode, func(p *corev1.Pod) []string { return []string{p.Spec.NodeName} })
+	if err != nil {
+		return podReader{}, err
+	}
+	go func() { _ = inf.Run(context.WithoutCancel(ctx)) }()
+	if err := inf.WaitSynced(ctx); err != nil {
+		return podReader{}, err
+	}
+	return podReader{
+		all: func(visit func(*corev1.Pod)) error {
+			for _, p := range inf.Lister().All() {
+				visit(p)
+			}
+			return nil
+		},
+		get: func(namespace, name string) (*corev1.Pod, error) { return inf.Lister().Get(namespace + "/" + name) },
+		byIndex: func(node string) (n int, err error) {
+			for range index.Get(node) {
+				n++
+			}
+			return n, nil
+		},
+		nodes: index.Values,
+	}, nil
+}
+
+// timeLists returns how long it takes to list all objects, and to look at each.
+func (r podReader) timeLists(times, objects int) (float64, error) {
+	return timed(times, func(int) error {
+		n := 0
+		err := r.all(func(*corev1.Pod) { n++ })
+		if err == nil && n != objects {
+			err = fmt.Errorf("the lister has %d of %d objects", n, objects)
 		}
 		return err
 	})
-	return err
 }
 
 // timed returns how many seconds one call takes.

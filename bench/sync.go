@@ -84,7 +84,7 @@ func syncTyped[T any](ctx context.Context, t task, o kinform.Options, read func(
 	sub := subscribe(inf, t, &s.seen, read)
 	go func() { _ = inf.Run(context.WithoutCancel(ctx)) }()
 	err = sub.WaitSynced(ctx)
-	s.outside = float64(inf.Status().Packed)
+	s.outside = float64(inf.Status().Memory.Live)
 	return s, err
 }
 

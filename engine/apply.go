@@ -343,6 +343,8 @@ func (c *Collection) push(deltas []Delta, list bool) {
 		return
 	}
 	for _, s := range c.subs {
-		s.queue.push(deltas, list)
+		if n := s.queue.push(deltas, list); n > 0 {
+			c.observe(Observation{Point: PointMerged, Subscriber: s.options.Name, Count: n})
+		}
 	}
 }

@@ -39,6 +39,7 @@ type Collection struct {
 	altering altering
 	resident residency
 	log      Log
+	observer Observer
 
 	rejected rejects
 	kind     atomic.Pointer[Kinds]
@@ -80,6 +81,9 @@ type Options struct {
 	Residency Residency
 	// Log takes what is worth a line; nil: nothing is logged.
 	Log Log
+	// Observer is called when something happens that is worth measuring; nil: nothing
+	// is measured.
+	Observer Observer
 }
 
 // Kinds is what a server calls the objects that it lists.
@@ -105,6 +109,8 @@ func NewCollection(o Options, namespaces ...string) (*Collection, []*Partition) 
 		synced:  make(chan struct{}),
 		waiting: map[*Partition]bool{},
 		log:     o.Log,
+
+		observer: o.Observer,
 	}
 	c.resident.mode = o.Residency
 	c.youngs = c.table.youngs

@@ -57,10 +57,12 @@ func newDeltaFIFO(m Merge, limit int) *DeltaFIFO {
 	return q
 }
 
-// push appends a batch, which is not changed afterwards by anybody. In a list there
-// is nothing to merge: no object is updated twice in it.
-func (q *DeltaFIFO) push(batch []Delta, list bool) {
+// push appends a batch, which is not changed afterwards by anybody, and returns how
+// many deltas were merged for it. In a list there is nothing to merge: no object is
+// updated twice in it.
+func (q *DeltaFIFO) push(batch []Delta, list bool) (merged int) {
 	q.mu.Lock()
+	before := q.merged
 	if q.latest != nil {
 		for _, d := range batch {
 			q.latest.add(d)
@@ -75,11 +77,13 @@ func (q *DeltaFIFO) push(batch []Delta, list bool) {
 			q.mergeLocked()
 		}
 	}
+	merged = int(q.merged - before)
 	q.mu.Unlock()
 	select {
 	case q.wake <- struct{}{}:
 	default:
 	}
+	return merged
 }
 
 // take removes and returns the next few deltas; nil if none wait.

@@ -71,7 +71,7 @@ func (r *Reflector) add(list *List, item Item) {
 // replace puts a list into the store.
 func (r *Reflector) replace(list List, version Version) {
 	if list.NewEpoch {
-		r.status.update(func(s *Status) { s.Epochs++ })
+		r.observe(Observation{Point: PointEpoch})
 		r.collection.log.line("the server's history went back; everything is replaced",
 			"source", r.source.String(), "from", r.version.String(), "to", version.String())
 	}
@@ -82,9 +82,11 @@ func (r *Reflector) replace(list List, version Version) {
 	r.order.relisted(version, newest(list.Records), list.NewEpoch)
 	r.version, r.consistent, r.suspect = version, false, false
 	r.listedAt = time.Now()
+	listed := len(list.Records)
 	stored := r.collection.Store(r.part, list, version)
 	overcome := r.healthy(true) // before anybody is told, who may ask
 	stored.Tell()
+	r.observe(Observation{Point: PointListed, Count: listed, Took: r.listing.took()})
 	if !list.NewEpoch {
 		r.order.vanished(stored.Gone, version)
 	}
@@ -117,8 +119,10 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 	for {
 		var err error
 		batch, err = r.pull(stream, batch[:0])
+		watch := r.collection.stopwatch()
 		r.collection.Apply(batch)
 		r.part.reach(r.version)
+		r.applied(len(batch), watch)
 		clear(batch)
 		r.collection.waitForRoom(ctx)
 		r.in.settle()
@@ -132,6 +136,13 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 		if err != nil {
 			return r.watchEnded(ctx, dog.cause(err), heard || time.Since(began) >= worthwhile)
 		}
+	}
+}
+
+// applied notes that a batch is in the store.
+func (r *Reflector) applied(n int, watch stopwatch) {
+	if n > 0 && r.collection.observer != nil {
+		r.observe(Observation{Point: PointApplied, Count: n, Took: watch.took()})
 	}
 }
 
@@ -207,7 +218,7 @@ func (r *Reflector) advance(v Version) {
 
 // leftOut counts a stale event, and logs the first since all was well.
 func (r *Reflector) leftOut(record, held *Record) {
-	r.status.update(func(s *Status) { s.Stale++ })
+	r.observe(Observation{Point: PointStale, Key: record.key})
 	if r.staleLogged {
 		return
 	}

@@ -42,6 +42,7 @@ func (r *Reflector) noteFailure(err error, attempts int, delay time.Duration) (e
 	r.status.update(func(s *Status) {
 		s.Cause, s.Reason, s.Attempts, s.NextTry = err, reason, attempts, time.Now().Add(delay)
 	})
+	r.observe(Observation{Point: PointFailed, Reason: reason, Err: err})
 	if r.options.OnFailure != nil {
 		r.options.OnFailure(err)
 	}

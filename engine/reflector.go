@@ -75,6 +75,8 @@ type Reflector struct {
 	disorderAt time.Time
 	// listedAt is when the last list was stored.
 	listedAt time.Time
+	// listing measures the present list.
+	listing stopwatch
 	// staleLogged: that events were left out was logged since all was well.
 	staleLogged bool
 	// suspect: the last watch broke, so the server may have been replaced by one
@@ -154,7 +156,8 @@ func (r *Reflector) start(context.Context) state {
 
 // list reads the whole set and replaces the partition with it.
 func (r *Reflector) list(ctx context.Context) state {
-	r.status.update(func(s *Status) { s.Lists++ })
+	r.observe(Observation{Point: PointList})
+	r.listing = r.collection.stopwatch()
 	if !r.polling && !r.deaf {
 		r.status.enter(Listing)
 	}
@@ -207,7 +210,7 @@ func (r *Reflector) watch(ctx context.Context) state {
 	}
 	dog := newWatchdog(ctx, silence)
 	defer dog.release()
-	r.status.update(func(s *Status) { s.Watches++ })
+	r.observe(Observation{Point: PointWatch})
 	timeout := watchTimeout()
 	r.endsAt = time.Now().Add(timeout)
 	stream, err := r.source.Watch(dog, WatchOptions{ResourceVersion: r.version.String(), Timeout: timeout})
@@ -276,7 +279,7 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 	}
 	switch {
 	case isExpired(err):
-		r.status.update(func(s *Status) { s.Expired++ })
+		r.observe(Observation{Point: PointExpired})
 		if r.fruitless > 1 {
 			return r.failed(err, r.list) // it forgets what it has just listed
 		}

@@ -51,6 +51,7 @@ func (c *Collection) reject(key string, err error) {
 	n := c.rejected.count
 	c.rejected.last = err
 	c.rejected.mu.Unlock()
+	c.observe(Observation{Point: PointRejected, Key: key, Err: err})
 	// Each power of two: a flood of bad objects does not flood the log.
 	if n&(n-1) == 0 {
 		c.log.line("object rejected", "key", key, "error", err, "rejected", n)

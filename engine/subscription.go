@@ -220,12 +220,17 @@ func (s *Subscription) deliver(ctx context.Context, d Delta) {
 			s.panicked(d.Key(), p)
 		}
 	}()
+	watch := s.collection.stopwatch()
 	s.handler(ctx, d)
 	s.delivered.Add(1)
+	if s.collection.observer != nil {
+		s.collection.observe(Observation{Point: PointDelivered, Subscriber: s.options.Name, Key: d.Key(), Took: watch.took()})
+	}
 }
 
 func (s *Subscription) panicked(key string, p any) {
 	n := s.panics.Add(1)
+	s.collection.observe(Observation{Point: PointPanicked, Subscriber: s.options.Name, Key: key})
 	if s.options.OnPanic != nil {
 		s.options.OnPanic(key, p, debug.Stack())
 		return

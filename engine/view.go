@@ -132,7 +132,9 @@ func (c *Collection) decode(r *Record, v *View, use Use) (any, error) {
 	d := &decoding{view: v}
 	near, taken := c.neighbour(r, v)
 	d.taken = taken
+	watch := c.stopwatch()
 	obj, err := decodeContained(r, v, near)
+	c.observe(Observation{Point: PointDecoded, View: v.Name, Key: r.key, Took: watch.took(), Err: err})
 	if err != nil {
 		d.err = &DecodeError{Key: r.key, View: v.Name, Err: err}
 	} else {

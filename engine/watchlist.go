@@ -30,7 +30,8 @@ const pace = 1024
 // state, and goes on with that watch. Where the closing bookmark does not come
 // (some servers and proxies never send it), it falls back to LIST for good.
 func (r *Reflector) watchList(ctx context.Context) state {
-	r.status.update(func(s *Status) { s.Watches++ })
+	r.observe(Observation{Point: PointWatch})
+	r.listing = r.collection.stopwatch()
 	r.status.enter(Listing)
 	dog := newWatchdog(ctx, r.options.WatchListDeadline)
 	defer dog.release()

@@ -20,7 +20,7 @@ func TestUpdatesDoNotFillMemoryWithHoles(t *testing.T) {
 	put := func(name string) []byte {
 		version++
 		raw := fmt.Appendf(nil, `{"metadata":{"name":%q,"resourceVersion":"%d"},"data":%q}`,
-			name, version, strings.Repeat(fmt.Sprintf("%x", version*2654435761), 40))
+			name, version, strings.Repeat(fmt.Sprintf("%x", uint32(version)*2654435761), 40))
 		r, err := in.record(Item{Format: wire.JSON, Bytes: raw}, false)
 		if err != nil {
 			t.Fatal(err)

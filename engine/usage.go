@@ -17,8 +17,10 @@ const (
 	hot
 	// ringed: it is on a ring.
 	ringed
+	// queued: it waits to be settled, under its own version.
+	queued
 
-	stampShift = 5
+	stampShift = 6
 )
 
 // marks returns all marks.

@@ -42,8 +42,17 @@ func (in *ingester) holdYoung(r *Record, raw []byte) {
 	} else {
 		in.packer.PackYoung(&r.bytes, in.likeness(), raw)
 	}
-	if in.held == nil || !in.held.bytes.Young() { // else it is queued
-		in.young.waiting = append(in.young.waiting, youngObject{r.key, r.number, time.Now()})
+	if in.held == nil || !in.held.bytes.Young() { // else its object is queued
+		in.young.add(r)
+	}
+}
+
+// add queues a record, unless it is queued. An object may be there more than once: it
+// was deleted and made again, or changed twice in one batch. All but the entry of its
+// present state are dropped when their time comes.
+func (q *youngQueue) add(r *Record) {
+	if !r.use.set(queued) {
+		q.waiting = append(q.waiting, youngObject{r.key, r.number, time.Now()})
 	}
 }
 
@@ -63,7 +72,7 @@ func (in *ingester) settle() {
 			switch {
 			case r == nil || !r.bytes.Young():
 			case r.number != first.version:
-				q.waiting = append(q.waiting, youngObject{r.key, r.number, time.Now()})
+				q.add(r)
 			default:
 				settled = append(settled, r)
 				size += r.Size()

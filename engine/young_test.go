@@ -206,3 +206,43 @@ func TestAnotherStateIsAtHand(t *testing.T) {
 		}
 	})
 }
+
+// remove deletes an object as a watch would.
+func (f *feed) remove(name, uid string) {
+	f.t.Helper()
+	f.version++
+	raw := fmt.Appendf(nil, `{"metadata":{"name":%q,"uid":%q,"resourceVersion":"%d"}}`, name, uid, f.version)
+	r, err := f.in.record(Item{Format: wire.JSON, Bytes: raw}, true)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.Apply([]Change{{Record: r, Gone: true}})
+	f.in.settle()
+}
+
+// however often that happens.
+func TestObjectsMadeAgainWaitOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeed(t)
+		for i := range 5000 {
+			uid := fmt.Sprint(i)
+			f.put("a", uid, 100)
+			<-time.After(50 * time.Millisecond)
+			f.remove("a", uid)
+			<-time.After(50 * time.Millisecond)
+		}
+		last := f.put("a", "last", 5000)
+		t.Logf("%d wait after 5,000 lives of one object", len(f.in.young.waiting))
+		if n := len(f.in.young.waiting); n > 1300 { // of the last two minutes
+			t.Errorf("%d wait to be settled after 5,000 lives of one object", n)
+		}
+		<-time.After(2*youngFor + time.Second)
+		f.put("b", "b", 100)
+		<-time.After(youngFor)
+		f.in.settle()
+		f.want("a", true, last)
+		if n := len(f.in.young.waiting); n != 0 {
+			t.Errorf("%d wait to be settled after all are", n)
+		}
+	})
+}

@@ -51,6 +51,9 @@ func (m *merger) add(d Delta) {
 }
 
 func (m *merger) append(key string, d Delta) {
+	if n := len(m.deltas); n == cap(m.deltas) && n >= 64 && m.waiting < n/2 {
+		m.close()
+	}
 	if !d.marks() {
 		m.last[key] = m.passed + len(m.deltas)
 	}
@@ -61,6 +64,19 @@ func (m *merger) append(key string, d Delta) {
 func (m *merger) drop(d *Delta) {
 	*d = Delta{Kind: dropped}
 	m.waiting--
+}
+
+// close closes the gaps that dropped deltas have left: while nobody takes any, what
+// comes and goes would fill memory with them.
+func (m *merger) close() {
+	m.deltas = append(make([]Delta, 0, 2*m.waiting), m.all()...)
+	m.passed += m.first
+	m.first = 0
+	for i := range m.deltas {
+		if d := &m.deltas[i]; !d.marks() {
+			m.last[d.Key()] = m.passed + i // of two, the latest
+		}
+	}
 }
 
 // pop takes the first delta; nil if none waits.

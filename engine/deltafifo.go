@@ -113,6 +113,10 @@ func (q *DeltaFIFO) take() []Delta {
 		q.batches[0] = first[n:]
 	}
 	q.waiting -= n
+	// What is gone does not count for the next merge: it is due when the least that
+	// has waited since the last one has doubled.
+	q.mergeAt = max(q.limit, min(q.mergeAt, 2*q.waiting))
+	q.heavyAt = max(weightLimit, min(q.heavyAt, 2*q.weight))
 	if q.roomyLocked() && q.room != nil {
 		close(q.room)
 		q.room = nil

@@ -193,3 +193,37 @@ func TestListAloneIsNotMerged(t *testing.T) {
 		t.Errorf("took %v of state %d, want added of state 1", got.Kind, got.New.number)
 	}
 }
+
+// A queue that has been long once merges again at its limit when it has been emptied.
+func TestQueueForgetsThatItWasLong(t *testing.T) {
+	q := newDeltaFIFO(Every, 100)
+	for i := range 10_000 {
+		q.push([]Delta{{Kind: Added, New: &Record{key: fmt.Sprint(i)}}}, false)
+	}
+	takeAll(q)
+	for range 5000 {
+		q.push([]Delta{{Kind: Updated, Old: &Record{key: "k"}, New: &Record{key: "k"}}}, false)
+		if n := q.Len(); n > 200 {
+			t.Fatalf("%d deltas of one object wait, the limit is 100", n)
+		}
+	}
+}
+
+// A subscriber of Latest that is blocked holds on to nothing of what came and went.
+func TestLatestForgetsWhatCameAndWent(t *testing.T) {
+	q := newDeltaFIFO(Latest, 0)
+	stays := &Record{key: "stays"}
+	q.push([]Delta{{Kind: Added, New: stays}, {Kind: initialEnd}}, false)
+	for i := range 100_000 {
+		r := &Record{key: fmt.Sprint(i)}
+		q.push([]Delta{{Kind: Added, New: r}}, false)
+		q.push([]Delta{{Kind: Deleted, Old: r, New: r}}, false)
+		q.push([]Delta{{Kind: Updated, Old: stays, New: stays}}, false)
+	}
+	if n := cap(q.latest.deltas); n > 1000 {
+		t.Errorf("the queue has %d places for %d deltas", n, q.Len())
+	}
+	if got := takeAll(q); len(got) != 2 || got[0].Kind != Added || got[1].Kind != initialEnd {
+		t.Errorf("took %d", len(got))
+	}
+}

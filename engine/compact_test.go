@@ -104,3 +104,38 @@ func TestParentsDoNotHoldOnToSlabs(t *testing.T) {
 		}
 	}
 }
+
+// Slabs of which most objects were deleted are emptied, although nothing new comes.
+func TestDeletedObjectsLeaveNoHoles(t *testing.T) {
+	f := newFeed(t)
+	rnd := rand.New(rand.NewPCG(1, 2))
+	noise := make([]byte, 2000)
+	const objects = 10_000
+	for i := range objects {
+		for j := range noise {
+			noise[j] = "0123456789abcdef"[rnd.IntN(16)]
+		}
+		raw := fmt.Appendf(nil, `{"metadata":{"name":"%d","uid":"u","resourceVersion":"%d"},"data":%q}`, i, i+1, noise)
+		r, err := f.in.record(Item{Format: wire.JSON, Bytes: raw}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Apply([]Change{{Record: r}})
+	}
+	f.in.compact()
+	f.version = objects
+	full := f.in.packer.Memory()
+	for _, i := range rnd.Perm(objects)[:objects*19/20] {
+		f.remove(fmt.Sprint(i), "u")
+		f.in.compact()
+	}
+	for range 20 {
+		f.in.compact()
+		runtime.GC()
+	}
+	m := f.in.packer.Memory()
+	t.Logf("%d of %d mapped live; after 95 %% were deleted %d of %d", full.Live, full.Mapped, m.Live, m.Mapped)
+	if m.Mapped > 2*m.Live+4<<20 {
+		t.Errorf("%d bytes are mapped, %d live in them", m.Mapped, m.Live)
+	}
+}

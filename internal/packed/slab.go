@@ -60,7 +60,8 @@ type arena struct {
 	shared  atomic.Pointer[account] // nil before the first slab
 	current *slab
 	slabs   []weak.Pointer[slab]
-	grown   int // bytes of the slabs that were added since Sparse last looked
+	grown   int   // bytes of the slabs that were added since Sparse last looked
+	lived   int64 // bytes that were in a store when it did
 }
 
 // put copies bytes into a slab and returns where they are.

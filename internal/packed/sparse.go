@@ -13,10 +13,11 @@ const sparseFloor = 1 << 20
 type Sparse struct{ slabs map[*slab]bool }
 
 // Sparse returns the slabs that should be emptied; nil if there is no need. It is
-// cheap while slabs have not grown since it was last asked.
+// cheap while slabs have not grown since it was last asked, and no more than an eighth
+// of what lived in them has left.
 func (p *Packer) Sparse() *Sparse {
 	a := &p.arena
-	if a.grown < sparseFloor {
+	if a.grown < sparseFloor && a.died() < max(sparseFloor, a.lived/8) {
 		return nil
 	}
 	a.grown = 0
@@ -30,11 +31,21 @@ func (p *Packer) Sparse() *Sparse {
 			sparse[s] = true
 		}
 	}
+	a.lived = live
 	if held < 2*live+sparseFloor || len(sparse) == 0 {
 		return nil
 	}
 	p.forget(sparse)
 	return &Sparse{sparse}
+}
+
+// died returns by how much less lives in slabs than when Sparse last looked. Objects
+// that are deleted leave holes although no slab is added.
+func (a *arena) died() int64 {
+	if shared := a.shared.Load(); shared != nil {
+		return a.lived - shared.live.Load()
+	}
+	return 0
 }
 
 // Again has Sparse look again, as there is more to empty.

@@ -270,13 +270,13 @@ func (m *residency) move(from, to *Record) {
 	if from.use.has(hot) {
 		to.use.set(hot)
 	}
+	from.use.set(superseded)
 	d := from.decoded()
 	if d == nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	from.use.set(superseded)
 	to.decodings.Store(d)
 	if m.last[to.key] == from {
 		m.last[to.key] = to
@@ -285,6 +285,9 @@ func (m *residency) move(from, to *Record) {
 		m.keepLocked(to)
 	} else {
 		m.ringLocked(&m.pass, to)
+	}
+	if !from.use.has(ringed) {
+		m.evictLocked(from) // others may be packed against it, and keep it alive
 	}
 }
 

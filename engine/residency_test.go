@@ -216,3 +216,56 @@ func TestSupersededStatesAreLetGo(t *testing.T) {
 		t.Errorf("states that have left the store weigh %d", grown)
 	}
 }
+
+// other that has left the store.
+func TestPackedAgainIsNotCharged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newBulky(t, AlwaysDecoded)
+		f.put("a", "1", 1000)
+		young := f.Get("a")
+		<-time.After(2 * youngFor)
+		f.in.settle()
+		if f.Get("a") == young {
+			t.Fatal("not settled")
+		}
+		if _, err := f.Decode(young, f.view, Told); err != nil { // a handler that lags
+			t.Fatal(err)
+		}
+		f.remove("a", "1")
+		<-time.After(4 * idle)
+		if m := f.memory(); m.Kept != 0 || m.Passing != 0 {
+			t.Errorf("nothing is left, and weighs %+v", m)
+		}
+		if n := len(f.resident.last); n != 0 {
+			t.Errorf("%d states are remembered", n)
+		}
+	})
+}
+
+// packed again itself.
+func TestPackedAgainIsNotDecoded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newBulky(t, Automatic)
+		f.put("a", "1", 1000)
+		young := f.Get("a")
+		f.read("a")
+		for range 2*youngFor/time.Second + 1 {
+			f.read("a")
+			<-time.After(time.Second)
+		}
+		f.in.settle()
+		if f.Get("a") == young || f.Get("a").decoded() == nil {
+			t.Fatal("not settled")
+		}
+		<-time.After(4 * idle)
+		if f.Get("a").decoded() != nil {
+			t.Error("the record is decoded still")
+		}
+		if young.decoded() != nil {
+			t.Error("the record that it replaced is decoded still")
+		}
+		if m := f.memory(); m.Kept != 0 || m.Passing != 0 {
+			t.Errorf("nothing is left, and weighs %+v", m)
+		}
+	})
+}

@@ -89,8 +89,12 @@ func (c *Collection) shrink() {
 func (c *Collection) Edit(batch []Change) {
 	c.write.Lock()
 	defer c.write.Unlock()
+	var deltas []Delta // that nobody is told of
 	c.change(len(batch), slices.Chunk(batch, inPlace), func(t *table, part []indexedChange) {
 		for _, ch := range part {
+			if held := t.get(ch.Record.key); held != nil && (ch.Gone || held != ch.Record) {
+				deltas = append(deltas, Delta{Kind: Updated, Old: held, New: ch.Record})
+			}
 			if ch.Gone {
 				t.remove(ch.Record.key)
 			} else {
@@ -98,6 +102,8 @@ func (c *Collection) Edit(batch []Change) {
 			}
 		}
 	})
+	c.supersede(deltas)
+	c.shrink()
 }
 
 // change makes n changes, in parts of inPlace, at once for readers: a few in place,

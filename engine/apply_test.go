@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 	"weak"
 
 	"github.com/kinform/kinform/wire"
@@ -121,4 +123,30 @@ func TestOddIdentities(t *testing.T) {
 		}
 		records = append(records, r)
 	}
+}
+
+// Programs that change the store leave nothing behind either.
+func TestEditsLeaveNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, mode := range []Residency{Automatic, AlwaysDecoded} {
+			f := newBulky(t, mode)
+			var gone []Change
+			for i := range 5000 {
+				f.put(fmt.Sprint(i), "u", 100)
+				f.read(fmt.Sprint(i))
+				gone = append(gone, Change{Record: f.Get(fmt.Sprint(i)), Gone: true})
+			}
+			for len(gone) > 0 {
+				f.Edit(gone[:500])
+				gone = gone[500:]
+			}
+			if n := f.table.records.Slots(); n > 1024 {
+				t.Errorf("%d slots for %d objects", n, f.Len())
+			}
+			<-time.After(4 * idle)
+			if m := f.memory(); m.Kept != 0 || m.Passing != 0 || m.Young != 0 {
+				t.Errorf("mode %d: nothing is left, and weighs %+v", mode, m)
+			}
+		}
+	})
 }

@@ -325,6 +325,7 @@ func (c *Collection) step(t *table, changes []indexedChange, rep *replacement, d
 			rep == nil && !ch.Gone && held.sameState(ch.Record):
 			// The store has it, or a newer state of that very object. Whoever applies
 			// it has counted it.
+			c.resident.supersede(ch.Record) // index functions may have had it decoded
 		case ch.Gone:
 			t.remove(held.key)
 			deltas = append(deltas, Delta{Kind: Deleted, Old: held, New: ch.Record, FinalStateUnknown: rep != nil})

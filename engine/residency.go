@@ -252,7 +252,7 @@ func (m *residency) follow(r, old *Record, now uint32) {
 // handlers get it as the old state.
 func (m *residency) supersede(r *Record) {
 	r.use.set(superseded)
-	if r.bytes.None() || r.decoded() == nil {
+	if r.bytes.None() || r.decoded() == nil && !r.use.has(kept) {
 		return // an object that came as one has nothing else
 	}
 	m.mu.Lock()
@@ -272,7 +272,7 @@ func (m *residency) move(from, to *Record) {
 	}
 	from.use.set(superseded)
 	d := from.decoded()
-	if d == nil {
+	if d == nil && !from.use.has(kept) {
 		return
 	}
 	m.mu.Lock()

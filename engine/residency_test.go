@@ -269,3 +269,52 @@ func TestPackedAgainIsNotDecoded(t *testing.T) {
 		}
 	})
 }
+
+// What is charged is discharged when it leaves the store, although its object was
+// evicted before that.
+func TestForgottenIsDischarged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newBulky(t, AlwaysDecoded)
+		for i := range 3 {
+			f.put("a", "1", 1000)
+			f.read("a")
+			f.Forget(f.Get("a"))
+			if i == 1 {
+				<-time.After(2 * youngFor)
+				f.in.settle()
+			}
+		}
+		f.remove("a", "1")
+		<-time.After(4 * idle)
+		if m := f.memory(); m.Kept != 0 || m.Passing != 0 {
+			t.Errorf("nothing is left, and weighs %+v", m)
+		}
+	})
+}
+
+// A state that is decoded by an index function and is older than the stored one leaves
+// nothing behind.
+func TestOvertakenIsDischarged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newBulky(t, AlwaysDecoded)
+		err := f.AddIndex(Indexer{Name: "reads", Values: func(r *Record) ([]string, error) {
+			_, err := f.Decode(r, f.view, Pass)
+			return nil, err
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		late, err := f.in.record(Item{Format: wire.JSON, Bytes: []byte(`{"metadata":{"name":"a","uid":"1","resourceVersion":"1"}}`)}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.version = 1
+		f.put("a", "1", 1000)
+		f.Apply([]Change{{Record: late}})
+		f.remove("a", "1")
+		<-time.After(4 * idle)
+		if m := f.memory(); m.Kept != 0 || m.Passing != 0 {
+			t.Errorf("nothing is left, and weighs %+v", m)
+		}
+	})
+}

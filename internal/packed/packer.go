@@ -23,11 +23,19 @@ type Packer struct {
 	// siblings has, for each owner, the bytes that others of it are packed against,
 	// namesakes those for each of the last names that the base did not serve well.
 	// The packer does not keep them alive: they go with the last that needs them.
-	siblings  map[uint64]weak.Pointer[Bytes]
-	namesakes map[uint64]weak.Pointer[Bytes]
+	siblings  map[uint64]leader
+	namesakes map[uint64]leader
 	purgeAt   int
 	scratch   []byte
 }
+
+// leader is what others of a group are packed against.
+type leader struct {
+	bytes weak.Pointer[Bytes]
+	in    *mapping // nil if it is in the heap
+}
+
+func leaderOf(b *Bytes) leader { return leader{weak.Make(b), b.slab.mapping} }
 
 // Likeness is what an object is probably like others in.
 type Likeness struct {
@@ -39,7 +47,7 @@ const (
 	worthPacking = 96
 	// goodGain: packed to less than a goodGain-th, an object keeps its parent.
 	goodGain = 6
-	// mostNamesakes bounds how many names are remembered, at 32 bytes each.
+	// mostNamesakes bounds how many names are remembered, at 40 bytes each.
 	mostNamesakes = 1024
 	// largestScratch is how much scratch memory is kept from one object to the next.
 	largestScratch = 256 << 10
@@ -93,7 +101,7 @@ func (p *Packer) pack(l Likeness, raw []byte) (packing, *Bytes, []byte, leading)
 	if owned {
 		group, like = maphash.Bytes(groupSeed, l.Owner), p.siblings
 	}
-	if parent := like[group].Value(); parent != nil {
+	if parent := like[group].bytes.Value(); parent != nil {
 		if packed := p.against(parent, raw); content(packed, raw) {
 			return withParent, parent, packed, leading{}
 		}
@@ -150,14 +158,14 @@ func (p *Packer) lead(l leading, b *Bytes) {
 
 func (p *Packer) leadSiblings(owner uint64, b *Bytes) {
 	if p.siblings == nil {
-		p.siblings = map[uint64]weak.Pointer[Bytes]{}
+		p.siblings = map[uint64]leader{}
 	}
-	p.siblings[owner] = weak.Make(b)
+	p.siblings[owner] = leaderOf(b)
 	if len(p.siblings) < max(p.purgeAt, 1024) {
 		return
 	}
-	for g, w := range p.siblings {
-		if w.Value() == nil {
+	for g, l := range p.siblings {
+		if l.bytes.Value() == nil {
 			delete(p.siblings, g)
 		}
 	}
@@ -168,15 +176,15 @@ func (p *Packer) leadSiblings(owner uint64, b *Bytes) {
 // again.
 func (p *Packer) leadNamesakes(name uint64, b *Bytes) {
 	if p.namesakes == nil {
-		p.namesakes = map[uint64]weak.Pointer[Bytes]{}
+		p.namesakes = map[uint64]leader{}
 	}
-	var leader weak.Pointer[Bytes]
+	var lead leader
 	if _, before := p.namesakes[name]; before {
-		leader = weak.Make(b)
+		lead = leaderOf(b)
 	} else if len(p.namesakes) >= mostNamesakes {
 		clear(p.namesakes)
 	}
-	p.namesakes[name] = leader
+	p.namesakes[name] = lead
 }
 
 // Memory returns what the packer has outside the heap. Any goroutine may ask.

@@ -138,3 +138,47 @@ func TestCollectorRunsWhenSlabsGrow(t *testing.T) {
 		t.Errorf("%d bytes were mapped, with nothing alive", most)
 	}
 }
+
+// TestLookingForHolesKeepsNothing: slabs that nothing refers to go although holes are
+// looked for all the time that the collector runs.
+func TestLookingForHolesKeepsNothing(t *testing.T) {
+	defer func(f func()) { pace.collect = f }(pace.collect)
+	pace.collect = func() {}
+	ballast := make([]*[64]byte, 1<<20) // so that the collector is busy for a while
+	for i := range ballast {
+		ballast[i] = new([64]byte)
+	}
+	var p Packer
+	rnd := rand.New(rand.NewPCG(15, 16))
+	raw := make([]byte, 20<<10)
+	for i := range 1000 {
+		for j := range raw {
+			raw[j] = byte(rnd.Uint32())
+		}
+		// Each leads siblings that never come.
+		p.Pack(new(Bytes), Likeness{Name: []byte("name"), Owner: fmt.Append(nil, i)}, raw)
+	}
+	full := p.Memory().Mapped
+	for range 5 {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			runtime.GC()
+		}()
+		for collecting := true; collecting; {
+			p.Again()
+			p.Sparse()
+			select {
+			case <-done:
+				collecting = false
+			default:
+			}
+		}
+	}
+	runtime.KeepAlive(ballast)
+	left := p.Memory().Mapped
+	t.Logf("of %d mapped bytes with nothing alive, %d are left", full, left)
+	if left > 4<<20 {
+		t.Errorf("%d bytes are mapped, with nothing alive", left)
+	}
+}

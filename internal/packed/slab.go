@@ -2,8 +2,8 @@ package packed
 
 import (
 	"runtime"
+	"slices"
 	"sync/atomic"
-	"weak"
 )
 
 // slab is a piece of memory in which bytes are held: that of one state in the heap,
@@ -19,6 +19,7 @@ type slab struct {
 type mapping struct {
 	mem     []byte
 	live    atomic.Int64 // how many bytes belong to states in a store
+	gone    atomic.Bool  // the memory was given back
 	account *account     // of the packer
 }
 
@@ -52,6 +53,7 @@ func unmap(m *mapping) {
 		a.mapped.Add(-int64(len(m.mem)))
 		a.live.Add(-live)
 	}
+	m.gone.Store(true)
 	unmapMemory(m.mem)
 }
 
@@ -59,9 +61,11 @@ func unmap(m *mapping) {
 type arena struct {
 	shared  atomic.Pointer[account] // nil before the first slab
 	current *slab
-	slabs   []weak.Pointer[slab]
-	grown   int   // bytes of the slabs that were added since Sparse last looked
-	lived   int64 // bytes that were in a store when it did
+	// slabs are known by their mappings: a weak pointer that is looked at while the
+	// collector runs keeps alive what it points to.
+	slabs []*mapping
+	grown int   // bytes of the slabs that were added since Sparse last looked
+	lived int64 // bytes that were in a store when it did
 }
 
 // put copies bytes into a slab and returns where they are.
@@ -90,21 +94,15 @@ func (a *arena) add(size int) *slab {
 	}
 	s := mapSlab(size, a.shared.Load())
 	a.grown += size
-	a.slabs = append(a.slabs, weak.Make(s))
+	a.slabs = append(a.slabs, s.mapping)
 	return s
 }
 
 // held returns the slabs that are still there, and what they weigh.
-func (a *arena) held() (slabs []*slab, bytes int64) {
-	kept := a.slabs[:0]
-	for _, w := range a.slabs {
-		if s := w.Value(); s != nil {
-			kept = append(kept, w)
-			slabs = append(slabs, s)
-			bytes += int64(len(s.mem))
-		}
+func (a *arena) held() (slabs []*mapping, bytes int64) {
+	a.slabs = slices.DeleteFunc(a.slabs, func(m *mapping) bool { return m.gone.Load() })
+	for _, m := range a.slabs {
+		bytes += int64(len(m.mem))
 	}
-	clear(a.slabs[len(kept):])
-	a.slabs = kept
-	return slabs, bytes
+	return a.slabs, bytes
 }

@@ -1,6 +1,6 @@
 package packed
 
-import "weak"
+import "maps"
 
 // Replaced states leave holes in slabs. When slabs weigh much more than what lives
 // in them, what is in the emptiest has to be packed again, and so does what is packed
@@ -10,7 +10,7 @@ import "weak"
 const sparseFloor = 1 << 20
 
 // Sparse is a set of slabs that are mostly holes.
-type Sparse struct{ slabs map[*slab]bool }
+type Sparse struct{ slabs map[*mapping]bool }
 
 // Sparse returns the slabs that should be emptied; nil if there is no need. It is
 // cheap while slabs have not grown since it was last asked, and no more than an eighth
@@ -23,12 +23,12 @@ func (p *Packer) Sparse() *Sparse {
 	a.grown = 0
 	slabs, held := a.held()
 	var live int64
-	sparse := map[*slab]bool{}
-	for _, s := range slabs {
-		in := s.mapping.live.Load()
+	sparse := map[*mapping]bool{}
+	for _, m := range slabs {
+		in := m.live.Load()
 		live += in
-		if s != a.current && in*2 < int64(len(s.mem)) {
-			sparse[s] = true
+		if !(a.current != nil && m == a.current.mapping) && in*2 < int64(len(m.mem)) {
+			sparse[m] = true
 		}
 	}
 	a.lived = live
@@ -53,16 +53,12 @@ func (p *Packer) Again() { p.arena.grown = sparseFloor }
 
 // Has tells whether bytes have to be packed again for the slabs to go.
 func (s *Sparse) Has(b *Bytes) bool {
-	return b.slab != nil && (s.slabs[b.slab] || b.parent != nil && s.slabs[b.parent.slab])
+	return b.slab != nil && (s.slabs[b.slab.mapping] || b.parent != nil && s.slabs[b.parent.slab.mapping])
 }
 
 // forget sees to it that nothing new is packed against parents in some slabs.
-func (p *Packer) forget(slabs map[*slab]bool) {
-	for _, parents := range []map[uint64]weak.Pointer[Bytes]{p.siblings, p.namesakes} {
-		for group, w := range parents {
-			if b := w.Value(); b == nil || slabs[b.slab] {
-				delete(parents, group)
-			}
-		}
+func (p *Packer) forget(slabs map[*mapping]bool) {
+	for _, parents := range []map[uint64]leader{p.siblings, p.namesakes} {
+		maps.DeleteFunc(parents, func(_ uint64, l leader) bool { return slabs[l.in] })
 	}
 }

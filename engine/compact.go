@@ -20,7 +20,7 @@ func (in *ingester) compact() {
 	c.mu.RLock()
 	all := c.table.snapshot().Pages()
 	c.mu.RUnlock()
-	size := 0
+	size, from := 0, in.compactAt
 	for ; in.compactAt < len(all); in.compactAt++ {
 		if size > compactAtOnce {
 			in.packer.Again()
@@ -36,6 +36,9 @@ func (in *ingester) compact() {
 		in.repack(moved)
 	}
 	in.compactAt = 0
+	if from > 0 {
+		in.packer.Again() // from the beginning: slabs, and the table, may be others
+	}
 }
 
 // repackAtOnce bounds what is packed before the writers' lock is taken.

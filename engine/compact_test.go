@@ -20,7 +20,7 @@ func TestUpdatesDoNotFillMemoryWithHoles(t *testing.T) {
 	put := func(name string) []byte {
 		version++
 		raw := fmt.Appendf(nil, `{"metadata":{"name":%q,"resourceVersion":"%d"},"data":%q}`,
-			name, version, strings.Repeat(fmt.Sprintf("%x", uint32(version)*2654435761), 40))
+			name, version, strings.Repeat(fmt.Sprintf("%x", uint64(version)*2654435761), 40))
 		r, err := in.record(Item{Format: wire.JSON, Bytes: raw}, false)
 		if err != nil {
 			t.Fatal(err)
@@ -135,6 +135,58 @@ func TestDeletedObjectsLeaveNoHoles(t *testing.T) {
 	}
 	m := f.in.packer.Memory()
 	t.Logf("%d of %d mapped live; after 95 %% were deleted %d of %d", full.Live, full.Mapped, m.Live, m.Mapped)
+	if m.Mapped > 2*m.Live+4<<20 {
+		t.Errorf("%d bytes are mapped, %d live in them", m.Mapped, m.Live)
+	}
+}
+
+// Holes are emptied although most objects are deleted while that is under way, so that
+// the table is a smaller one when it goes on.
+func TestCompactionGoesOnInASmallerTable(t *testing.T) {
+	c, parts := NewCollection(Options{}, "")
+	in := ingester{collection: c}
+	rnd := rand.New(rand.NewPCG(3, 4))
+	noise := make([]byte, 2000)
+	var list List
+	const objects = 20_000
+	for i := range objects {
+		for j := range noise {
+			noise[j] = "0123456789abcdef"[rnd.IntN(16)]
+		}
+		raw := fmt.Appendf(nil, `{"metadata":{"name":"%d","resourceVersion":"%d"},"data":%q}`, i, i+1, noise)
+		r, err := in.record(Item{Format: wire.JSON, Bytes: raw}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list.Records = append(list.Records, r)
+	}
+	rnd.Shuffle(objects, func(i, j int) { list.Records[i], list.Records[j] = list.Records[j], list.Records[i] })
+	var keys []string // in the order of their slots
+	for _, r := range list.Records {
+		keys = append(keys, r.key)
+	}
+	c.Replace(parts[0], list)
+	list = List{}
+	keep := func(keys []string) {
+		var l List
+		for _, key := range keys {
+			l.Records = append(l.Records, c.Get(key))
+		}
+		c.Replace(parts[0], l)
+	}
+	in.compact()
+	keep(keys[objects*3/5:])
+	in.compact()
+	if in.compactAt == 0 {
+		t.Fatal("compaction is not under way")
+	}
+	keep(keys[objects-objects/50:])
+	for range 20 {
+		in.compact()
+		runtime.GC()
+	}
+	m := in.packer.Memory()
+	t.Logf("%d of %d mapped bytes are live", m.Live, m.Mapped)
 	if m.Mapped > 2*m.Live+4<<20 {
 		t.Errorf("%d bytes are mapped, %d live in them", m.Mapped, m.Live)
 	}

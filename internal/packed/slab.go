@@ -94,6 +94,9 @@ func (a *arena) add(size int) *slab {
 	}
 	s := mapSlab(size, a.shared.Load())
 	a.grown += size
+	if len(a.slabs) == cap(a.slabs) {
+		a.held() // before more room is made, make do with that of those that are gone
+	}
 	a.slabs = append(a.slabs, s.mapping)
 	return s
 }

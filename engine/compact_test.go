@@ -109,13 +109,10 @@ func TestParentsDoNotHoldOnToSlabs(t *testing.T) {
 func TestDeletedObjectsLeaveNoHoles(t *testing.T) {
 	f := newFeed(t)
 	rnd := rand.New(rand.NewPCG(1, 2))
-	noise := make([]byte, 2000)
+	some := hexNoise(rnd)
 	const objects = 10_000
 	for i := range objects {
-		for j := range noise {
-			noise[j] = "0123456789abcdef"[rnd.IntN(16)]
-		}
-		raw := fmt.Appendf(nil, `{"metadata":{"name":"%d","uid":"u","resourceVersion":"%d"},"data":%q}`, i, i+1, noise)
+		raw := fmt.Appendf(nil, `{"metadata":{"name":"%d","uid":"u","resourceVersion":"%d"},"data":%q}`, i, i+1, some(2000))
 		r, err := f.in.record(Item{Format: wire.JSON, Bytes: raw}, false)
 		if err != nil {
 			t.Fatal(err)
@@ -146,14 +143,11 @@ func TestCompactionGoesOnInASmallerTable(t *testing.T) {
 	c, parts := NewCollection(Options{}, "")
 	in := ingester{collection: c}
 	rnd := rand.New(rand.NewPCG(3, 4))
-	noise := make([]byte, 2000)
+	some := hexNoise(rnd)
 	var list List
 	const objects = 20_000
 	for i := range objects {
-		for j := range noise {
-			noise[j] = "0123456789abcdef"[rnd.IntN(16)]
-		}
-		raw := fmt.Appendf(nil, `{"metadata":{"name":"%d","resourceVersion":"%d"},"data":%q}`, i, i+1, noise)
+		raw := fmt.Appendf(nil, `{"metadata":{"name":"%d","resourceVersion":"%d"},"data":%q}`, i, i+1, some(2000))
 		r, err := in.record(Item{Format: wire.JSON, Bytes: raw}, false)
 		if err != nil {
 			t.Fatal(err)
@@ -190,4 +184,14 @@ func TestCompactionGoesOnInASmallerTable(t *testing.T) {
 	if m.Mapped > 2*m.Live+4<<20 {
 		t.Errorf("%d bytes are mapped, %d live in them", m.Mapped, m.Live)
 	}
+}
+
+// hexNoise returns what gives digits, from among so many that they hardly resemble any
+// others.
+func hexNoise(rnd *rand.Rand) func(n int) []byte {
+	noise := make([]byte, 4<<20)
+	for i := range noise {
+		noise[i] = "0123456789abcdef"[rnd.IntN(16)]
+	}
+	return func(n int) []byte { return noise[rnd.IntN(len(noise)-n):][:n] }
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -206,8 +207,10 @@ func (c *cutter) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	query := req.URL.Query()
 	watches := query.Get("watch") == "true" || query.Get("watch") == "1"
-	// A limit of one asks for the version of the server, not for its objects.
-	lists := !watches && query.Get("limit") != "1" || query.Get("sendInitialEvents") == "true"
+	// A limit of one, or a single name, asks for the version of the server and not for
+	// its objects.
+	probes := query.Get("limit") == "1" || strings.Contains(query.Get("fieldSelector"), "metadata.name=")
+	lists := !watches && !probes || query.Get("sendInitialEvents") == "true"
 	if c.refuses(watches, lists) {
 		return &http.Response{
 			Status: "410 Gone", StatusCode: http.StatusGone, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,

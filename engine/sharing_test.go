@@ -32,7 +32,7 @@ func TestTransformsTakeNothingFromOthers(t *testing.T) {
 	f.read("a")
 	f.put("a", "1", 1000)
 	r := f.Get("a")
-	plain := *f.view
+	plain := f.view
 	inside, done := make(chan struct{}), make(chan struct{})
 	read := &View{Name: "reads", Type: plain.Type, Decode: func(r *Record, near Neighbour) (any, error) {
 		if near.Object == nil {

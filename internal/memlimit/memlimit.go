@@ -1,13 +1,13 @@
 // Package memlimit finds out how much memory the process may use.
 //
-// What may live here: reading limits. What may not: deciding what to do about them.
+// What may live here: reading limits, and having the runtime count what is outside of
+// its heap. What may not: deciding what to hold.
 package memlimit
 
 import (
 	"math"
 	"os"
 	"path"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -59,7 +59,7 @@ const assumedMachine = 8 << 30
 
 // read reads the limits, from files below a root.
 func read(root string) limits {
-	l := limits{limit: min(debug.SetMemoryLimit(-1), ofGroups(root)), machine: assumedMachine, read: time.Now()}
+	l := limits{limit: min(ofProgram(), ofGroups(root)), machine: assumedMachine, read: time.Now()}
 	if kb, ok := number(root+"proc/meminfo", "MemTotal:"); ok {
 		l.machine = kb << 10
 	}

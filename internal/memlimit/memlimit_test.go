@@ -71,3 +71,31 @@ func TestGOMEMLIMIT(t *testing.T) {
 		t.Errorf("got %d", got.limit)
 	}
 }
+
+// TestReserve: what is reserved is taken off the limit that the program has set, and
+// given back.
+func TestReserve(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(640 << 20))
+	defer Reserve(0)
+	for _, c := range []struct{ reserve, program, want int64 }{
+		{100 << 20, 0, 540 << 20},
+		{101 << 20, 0, 540 << 20}, // not worth a change
+		{200 << 20, 0, 440 << 20},
+		{600 << 20, 0, 320 << 20}, // no less than half
+		{0, 0, 640 << 20},
+		{64 << 20, 1 << 30, 960 << 20}, // the program has set another one
+		{0, 0, 1 << 30},
+		{100 << 20, math.MaxInt64, math.MaxInt64}, // it has no limit any more
+	} {
+		if c.program != 0 {
+			debug.SetMemoryLimit(c.program)
+		}
+		Reserve(c.reserve)
+		if got := debug.SetMemoryLimit(-1); got != c.want {
+			t.Errorf("%d reserved: the runtime's limit is %d, want %d", c.reserve, got, c.want)
+		}
+		if c.program != 0 && ofProgram() != c.program {
+			t.Errorf("the program's limit is %d, not %d", ofProgram(), c.program)
+		}
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"slices"
 	"sync/atomic"
+
+	"github.com/kinform/kinform/internal/memlimit"
 )
 
 // slab is a piece of memory in which bytes are held: that of one state in the heap,
@@ -42,6 +44,7 @@ func mapSlab(size int, of *account) *slab {
 	of.mapped.Add(int64(size))
 	process.mapped.Add(int64(size))
 	runtime.AddCleanup(s, unmap, m)
+	memlimit.Reserve(process.mapped.Load())
 	pace.grown()
 	return s
 }
@@ -55,6 +58,7 @@ func unmap(m *mapping) {
 	}
 	m.gone.Store(true)
 	unmapMemory(m.mem)
+	memlimit.Reserve(process.mapped.Load())
 }
 
 // arena hands out parts of slabs outside the heap, to one goroutine.

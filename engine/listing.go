@@ -199,7 +199,7 @@ func (m *residency) staleLocked(r *Record) {
 	if len(m.lists.views) == 0 {
 		return
 	}
-	if m.lists.stale += r.decodedWeight(); m.lists.stale > smallestRing {
+	if m.lists.stale += r.decodedWeight(); m.lists.stale > smallestRings {
 		m.forgetListsLocked()
 	}
 }

@@ -33,7 +33,7 @@ func (c *Collection) memory() Memory {
 	return Memory{
 		Young:   c.youngs.Bytes(),
 		Kept:    m.keeper.weight.Load(),
-		Passing: m.pass.weight + m.hot.weight + m.lists.stale,
+		Passing: m.passingWeightLocked() + m.lists.stale,
 	}
 }
 

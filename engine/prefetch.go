@@ -21,7 +21,7 @@ const (
 	lead = 4
 	// prefetchWeight is what they may weigh, so that they are still cached when the
 	// handler gets there.
-	prefetchWeight = smallestRing / 2
+	prefetchWeight = smallestRings / 2
 	// mostHelpers bounds how many goroutines decode for one subscriber.
 	mostHelpers = 3
 )

@@ -71,10 +71,13 @@ type residency struct {
 	mu     sync.Mutex
 	pass   ring
 	hot    ring
-	keeper keeper
-	last   map[string]*Record // by key: the state that was decoded last, if it still is
-	lists  listings
-	tick   *time.Timer // runs while anything is decoded
+	shared map[string]*sharing // by key: objects of which several states share parts
+	// sharedWeight is what those parts weigh.
+	sharedWeight int64
+	keeper       keeper
+	last         map[string]*Record // by key: the state that was decoded last, if it still is
+	lists        listings
+	tick         *time.Timer // runs while anything is decoded
 }
 
 // A decoded object weighs some multiple of the bytes that the server sent; what was

@@ -43,7 +43,7 @@ func TestTransformsTakeNothingFromOthers(t *testing.T) {
 		return plain.Decode(r, near)
 	}}
 	alters := &View{Name: "alters", Type: plain.Type, Alters: true, Decode: func(_ *Record, near Neighbour) (any, error) {
-		if near != (Neighbour{}) {
+		if near.Record != nil || near.Object != nil {
 			t.Error("a transform is handed another reader's object")
 		}
 		return &shared{}, nil

@@ -32,6 +32,15 @@ type View struct {
 type Neighbour struct {
 	Record *Record
 	Object any
+
+	fresh *int
+}
+
+// Took says how many bytes of the record were decoded, and not taken over.
+func (n Neighbour) Took(fresh int) {
+	if n.fresh != nil {
+		*n.fresh = fresh
+	}
 }
 
 // DecodeError says that a record's bytes do not make an object of a view.
@@ -56,6 +65,9 @@ type decoding struct {
 	// taken is how many states, one after the other, have taken over parts from the
 	// one before, up to this.
 	taken uint8
+	// fresh is how many of the bytes were decoded for this object alone, if it has
+	// taken over the rest.
+	fresh int
 }
 
 // mostTaken bounds how many states in a row take over parts. A part that a reader has
@@ -131,7 +143,8 @@ func (c *Collection) decodeOnce(r *Record, v *View, use Use) (any, error) {
 func (c *Collection) decode(r *Record, v *View, use Use) (any, error) {
 	d := &decoding{view: v}
 	near, taken := c.neighbour(r, v)
-	d.taken = taken
+	d.taken, d.fresh = taken, r.Size()
+	near.fresh = &d.fresh
 	watch := c.stopwatch()
 	obj, err := decodeContained(r, v, near)
 	c.observe(Observation{Point: PointDecoded, View: v.Name, Key: r.key, Took: watch.took(), Err: err})
@@ -162,7 +175,7 @@ func (c *Collection) neighbour(r *Record, v *View) (near Neighbour, taken uint8)
 	}
 	for d := other.decoded(); d != nil; d = d.next {
 		if d.err == nil && !d.view.Alters && d.view.Type == v.Type && d.taken < mostTaken {
-			return Neighbour{other, d.obj}, d.taken + 1
+			return Neighbour{Record: other, Object: d.obj}, d.taken + 1
 		}
 	}
 	return Neighbour{}, 0

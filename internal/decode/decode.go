@@ -63,7 +63,9 @@ func Typed(r *engine.Record, near engine.Neighbour, t reflect.Type) (any, error)
 // intoNear reads protobuf into an object, with another state of it decoded.
 func intoNear(obj message, raw []byte, near engine.Neighbour) error {
 	return withBytes(near.Record, func(old []byte) error {
-		return unmarshal.ProtobufNear(raw, obj, unmarshal.Near{Object: near.Object.(message), Raw: old})
+		fresh, err := unmarshal.ProtobufNear(raw, obj, unmarshal.Near{Object: near.Object.(message), Raw: old})
+		near.Took(fresh)
+		return err
 	})
 }
 

@@ -11,6 +11,7 @@ type decoder struct {
 	entries []entryOf
 	scratch []byte   // of a string with escapes
 	numbers []uint64 // what is left of the present object's memory for numbers
+	fresh   int      // how many bytes were decoded beside a neighbour
 }
 
 const (

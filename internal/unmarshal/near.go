@@ -17,25 +17,28 @@ type Near struct {
 // ProtobufNear decodes raw into obj, which must be empty, as Protobuf does, with
 // the help of an object that is much like it: mostly its own state before. Parts
 // whose bytes are the same are not decoded again: the new object shares the old
-// one's. So neither may ever be changed.
-func ProtobufNear(raw []byte, obj Message, near Near) error {
+// one's. So neither may ever be changed. It returns how many bytes were decoded.
+func ProtobufNear(raw []byte, obj Message, near Near) (fresh int, err error) {
 	v, old := reflect.ValueOf(obj), reflect.ValueOf(near.Object)
 	t := v.Type()
 	if t != old.Type() || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
-		return Protobuf(raw, obj)
+		return len(raw), Protobuf(raw, obj)
 	}
 	p := planOf(t.Elem())
 	if p == nil {
-		return obj.Unmarshal(raw)
+		return len(raw), obj.Unmarshal(raw)
 	}
-	err := with(func(d *decoder) error {
-		return d.near(raw, v.UnsafePointer(), part{near.Raw, old.UnsafePointer()}, p, 0)
+	err = with(func(d *decoder) error {
+		d.fresh = 0
+		err := d.near(raw, v.UnsafePointer(), part{near.Raw, old.UnsafePointer()}, p, 0)
+		fresh = d.fresh
+		return err
 	})
 	if err != nil {
 		v.Elem().SetZero()
-		return Protobuf(raw, obj)
+		return len(raw), Protobuf(raw, obj)
 	}
-	return nil
+	return fresh, nil
 }
 
 // part is a message of the old object: its bytes, and the struct made of them.
@@ -75,6 +78,7 @@ func (d *decoder) near(b []byte, at unsafe.Pointer, old part, p *plan, depth int
 		case known && f.op == opMessageSlice:
 			err = d.nearSlice(f, to, now, before, (*slice)(from).at, depth)
 		default:
+			d.fresh += len(now.run)
 			err = d.message(now.run, at, p, depth)
 		}
 		if err != nil {
@@ -100,6 +104,7 @@ func (d *decoder) nearSlice(f *field, to unsafe.Pointer, now, before fields, old
 		value := now.pop()
 		at := unsafe.Add(s.at, uintptr(i)*f.size)
 		if i >= before.count {
+			d.fresh += len(value)
 			if err := d.message(value, at, f.of, depth+1); err != nil {
 				return err
 			}

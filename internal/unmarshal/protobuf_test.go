@@ -109,7 +109,7 @@ func sameNear(t testing.TB, typ reflect.Type, before, raw []byte) {
 	}
 	got, want := reflect.New(typ), reflect.New(typ)
 	errWant := want.Interface().(Message).Unmarshal(raw)
-	errGot := ProtobufNear(raw, got.Interface().(Message), Near{old, before})
+	_, errGot := ProtobufNear(raw, got.Interface().(Message), Near{old, before})
 	if (errGot == nil) != (errWant == nil) || errWant != nil && errGot.Error() != errWant.Error() {
 		t.Fatalf("%s from %x, near %x: %v, want %v", typ, raw, before, errGot, errWant)
 	}
@@ -285,7 +285,7 @@ func TestNearAnObjectThatWasChanged(t *testing.T) {
 		old := pod.DeepCopy()
 		old.Spec.Containers, old.Labels, old.Spec.SecurityContext = nil, nil, nil
 		var got corev1.Pod
-		if err := ProtobufNear(after, &got, Near{old, raw}); err != nil {
+		if _, err := ProtobufNear(after, &got, Near{old, raw}); err != nil {
 			t.Fatal(err)
 		}
 		if !equality.Semantic.DeepEqual(got.Spec.Containers, next.Spec.Containers) {
@@ -370,7 +370,7 @@ func BenchmarkPod(b *testing.B) {
 		}
 		for i := 0; b.Loop(); i++ {
 			i %= len(raws)
-			if err := ProtobufNear(next[i], &corev1.Pod{}, Near{old[i], raws[i]}); err != nil {
+			if _, err := ProtobufNear(next[i], &corev1.Pod{}, Near{old[i], raws[i]}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -380,7 +380,7 @@ func BenchmarkPod(b *testing.B) {
 		last := Near{&corev1.Pod{}, nil}
 		for i := 0; b.Loop(); i++ {
 			pod := &corev1.Pod{}
-			if err := ProtobufNear(raws[i%len(raws)], pod, last); err != nil {
+			if _, err := ProtobufNear(raws[i%len(raws)], pod, last); err != nil {
 				b.Fatal(err)
 			}
 			last = Near{pod, raws[i%len(raws)]}

@@ -62,7 +62,7 @@ func (c *Collection) Apply(batch []Change) {
 
 // supersede lets residency know which states are not in the store, or not any more.
 func (c *Collection) supersede(deltas []Delta) {
-	c.resident.stored.Store(c.table.bytes)
+	c.resident.stored.Store(c.table.decoded)
 	for _, d := range deltas {
 		if d.Old != nil {
 			c.resident.supersede(d.Old)

@@ -66,18 +66,19 @@ type residency struct {
 	now      atomic.Uint32 // coarseNow of the last change
 	several  atomic.Bool   // there is more than one subscriber
 	released atomic.Uint64 // how many kept records were evicted before they left the store
-	stored   atomic.Int64  // what the store's objects weigh, as the server sent them
+	stored   atomic.Int64  // what all objects of the store would weigh decoded
 
-	mu     sync.Mutex
-	pass   ring
-	hot    ring
-	shared map[string]*sharing // by key: objects of which several states share parts
-	// sharedWeight is what those parts weigh.
-	sharedWeight int64
-	keeper       keeper
-	last         map[string]*Record // by key: the state that was decoded last, if it still is
-	lists        listings
-	tick         *time.Timer // runs while anything is decoded
+	mu      sync.Mutex
+	pass    ring
+	hot     ring
+	objects map[string]*decodedObject // by key: those of which states are on rings
+	wholes  int64                     // what one state of each weighs
+	// ringedCount is how many were put on rings.
+	ringedCount uint64
+	keeper      keeper
+	last        map[string]*Record // by key: the state that was decoded last, if it still is
+	lists       listings
+	tick        *time.Timer // runs while anything is decoded
 }
 
 // A decoded object weighs some multiple of the bytes that the server sent; what was
@@ -266,8 +267,9 @@ func (m *residency) supersede(r *Record) {
 	m.ringLocked(&m.hot, r)
 }
 
-// move gives a record's decodings, and what is known of their use, to another one
-// of the same state, which takes its place in the store.
+// move gives what is known of a record's use to another one of the same state, which
+// takes its place in the store, and its decodings if they are kept. Those on a ring are
+// not: they leave at their time.
 func (m *residency) move(from, to *Record) {
 	to.use.stamp(from.use.stamped())
 	if from.use.has(hot) {
@@ -280,14 +282,12 @@ func (m *residency) move(from, to *Record) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	to.decodings.Store(d)
-	if m.last[to.key] == from {
-		m.last[to.key] = to
-	}
 	if m.dropLocked(from) {
+		to.decodings.Store(d)
+		if m.last[to.key] == from {
+			m.last[to.key] = to
+		}
 		m.keepLocked(to)
-	} else {
-		m.ringLocked(&m.pass, to)
 	}
 	if !from.use.has(ringed) {
 		m.evictLocked(from) // others may be packed against it, and keep it alive

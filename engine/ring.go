@@ -12,9 +12,9 @@ type ring struct {
 
 type ringEntry struct {
 	record *Record
-	weight int64
+	weight int64  // beside other states of its object
 	since  uint32 // coarseNow
-	shares bool   // it shares parts with other states
+	number uint64 // in the order in which entries were put on the rings
 }
 
 func (g *ring) len() int           { return len(g.entries) - g.head }
@@ -48,8 +48,9 @@ const (
 	// should find what it decoded.
 	passing        = 128
 	passingSeveral = 2048
-	// The rings of a collection may weigh together what its objects weigh decoded,
-	// which client-go holds all the time, within these bounds.
+	// The rings of a collection may weigh together what its objects weigh decoded, which
+	// client-go holds all the time, a quarter more for the states that are on their way
+	// out, and smallestRings; all rings of the process no more than largestRings.
 	smallestRings = 4 << 20
 	largestRings  = 48 << 20
 	// smallestShare is what a state weighs at least that shares most with another one.
@@ -60,9 +61,10 @@ const (
 // collection has an equal share.
 func mostPassing() int64 { return min(largestRings, memlimit.Available()/16) }
 
-// sharing is an object of which several states are on rings that share parts. The
-// parts weigh what one whole state does, whichever are there.
-type sharing struct {
+// decodedObject is an object of which states are on rings. They share parts, which
+// weigh what one whole state does, whichever are there; each further state adds what it
+// does not share.
+type decodedObject struct {
 	states int
 	whole  int64
 }
@@ -75,58 +77,72 @@ func (m *residency) ringLocked(g *ring, r *Record) {
 	if m.pass.len()+m.hot.len() == 0 {
 		decodedLedger.rings.Add(1)
 	}
-	e := ringEntry{record: r, weight: r.decodedWeight(), since: coarseNow()}
-	if d := r.decoded(); d != nil && d.taken > 0 {
-		e.shares = true
-		e.weight = m.shareLocked(r, int64(d.fresh), e.weight)
-	}
-	g.put(e)
-	decodedLedger.passing.Add(e.weight)
+	m.ringedCount++
+	g.put(ringEntry{record: r, weight: m.chargeStateLocked(r), since: coarseNow(), number: m.ringedCount})
 	most := passingSeveral
-	if g == &m.pass && !m.several.Load() {
+	if !m.several.Load() {
 		most = passing
 	}
-	for g.len() > 1 && (g.len() > most || m.overLocked()) {
-		m.offLocked(g)
+	for m.pass.len() > most {
+		m.offLocked(&m.pass)
+	}
+	for m.pass.len()+m.hot.len() > 1 && m.overLocked() {
+		m.offLocked(m.oldestLocked())
 	}
 	m.wakeLocked()
 }
 
-// shareLocked notes that one more state of an object is on a ring that shares parts
-// with others, and returns what it weighs beside them.
-func (m *residency) shareLocked(r *Record, fresh, whole int64) int64 {
-	s := m.shared[r.key]
-	if s == nil {
-		s = &sharing{whole: whole}
-		if m.shared == nil {
-			m.shared = map[string]*sharing{}
-		}
-		m.shared[r.key] = s
-		m.sharedWeight += whole
-		decodedLedger.passing.Add(whole)
+// oldestLocked returns the ring that has the oldest entry.
+func (m *residency) oldestLocked() *ring {
+	if m.hot.len() == 0 || m.pass.len() > 0 && m.pass.oldest().number < m.hot.oldest().number {
+		return &m.pass
 	}
-	s.states++
-	return min(max(fresh*weightOfProtobuf, smallestShare), whole)
+	return &m.hot
 }
 
-// unshareLocked takes a state off that shares parts with others.
-func (m *residency) unshareLocked(r *Record) {
-	s := m.shared[r.key]
-	if s.states--; s.states == 0 {
-		delete(m.shared, r.key)
-		m.sharedWeight -= s.whole
-		decodedLedger.passing.Add(-s.whole)
+// chargeStateLocked charges a state that is put on a ring, and returns what it weighs
+// beside others of its object.
+func (m *residency) chargeStateLocked(r *Record) (weight int64) {
+	whole := r.decodedWeight()
+	o := m.objects[r.key]
+	switch d := r.decoded(); {
+	case o == nil:
+		o = &decodedObject{whole: whole}
+		if m.objects == nil {
+			m.objects = map[string]*decodedObject{}
+		}
+		m.objects[r.key] = o
+		m.wholes += whole
+		decodedLedger.passing.Add(whole)
+	case d != nil && d.taken > 0:
+		weight = min(max(int64(d.fresh)*weightOfProtobuf, smallestShare), whole)
+	default:
+		weight = whole
+	}
+	o.states++
+	decodedLedger.passing.Add(weight)
+	return weight
+}
+
+// dischargeStateLocked is for a state that is taken off a ring.
+func (m *residency) dischargeStateLocked(e ringEntry) {
+	decodedLedger.passing.Add(-e.weight)
+	o := m.objects[e.record.key]
+	if o.states--; o.states == 0 {
+		delete(m.objects, e.record.key)
+		m.wholes -= o.whole
+		decodedLedger.passing.Add(-o.whole)
 	}
 }
 
 // passingWeightLocked is what the rings weigh.
-func (m *residency) passingWeightLocked() int64 { return m.pass.weight + m.hot.weight + m.sharedWeight }
+func (m *residency) passingWeightLocked() int64 { return m.pass.weight + m.hot.weight + m.wholes }
 
 // overLocked tells whether the rings weigh more than they may, or all rings do and
 // these more than their share.
 func (m *residency) overLocked() bool {
 	own, most := m.passingWeightLocked(), mostPassing()
-	return own > min(max(m.stored.Load()*weightOfProtobuf, smallestRings), most) ||
+	return own > min(m.stored.Load()*5/4+smallestRings, most) ||
 		decodedLedger.passing.Load() > most && own > most/max(decodedLedger.rings.Load(), 1)
 }
 
@@ -134,10 +150,7 @@ func (m *residency) overLocked() bool {
 // it.
 func (m *residency) offLocked(g *ring) {
 	e := g.pop()
-	decodedLedger.passing.Add(-e.weight)
-	if e.shares {
-		m.unshareLocked(e.record)
-	}
+	m.dischargeStateLocked(e)
 	if m.pass.len()+m.hot.len() == 0 {
 		decodedLedger.rings.Add(-1)
 	}

@@ -17,6 +17,7 @@ type table struct {
 	records *pages.Pages[*Record]
 	bytes   int64 // as the server sent them
 	packed  int64 // as they are held
+	decoded int64 // what they would weigh decoded
 	youngs  *packed.Youngs
 	spaces  *slots.Index   // by namespace
 	indexes []*slots.Index // in the order of Collection.indexers
@@ -38,6 +39,7 @@ func (t *table) clone() *table {
 		records: t.records.Clone(),
 		bytes:   t.bytes,
 		packed:  t.packed,
+		decoded: t.decoded,
 		youngs:  t.youngs,
 		spaces:  t.spaces.Clone(),
 	}
@@ -97,7 +99,7 @@ func (t *table) sparse() bool { return t.records.Slots() > 4*t.len()+4*pages.Siz
 // they need.
 func (t *table) rebuilt() *table {
 	n := newTable(len(t.indexes))
-	n.bytes, n.packed, n.youngs = t.bytes, t.packed, t.youngs
+	n.bytes, n.packed, n.decoded, n.youngs = t.bytes, t.packed, t.decoded, t.youngs
 	n.keys = n.keys.Fit(t.len())
 	for r := range t.snapshot().All() {
 		old, _ := t.slotOf(r.key)
@@ -140,12 +142,14 @@ func (t *table) remove(key string) *Record {
 func (t *table) enter(r *Record) {
 	t.bytes += int64(r.Size())
 	t.packed += int64(r.Packed())
+	t.decoded += r.decodedWeight()
 	r.bytes.Enter(t.youngs)
 }
 
 func (t *table) leave(r *Record) {
 	t.bytes -= int64(r.Size())
 	t.packed -= int64(r.Packed())
+	t.decoded -= r.decodedWeight()
 	r.bytes.Leave(t.youngs)
 }
 

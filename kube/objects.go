@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -85,12 +86,51 @@ func (l *objectList) open(next string) error {
 	return nil
 }
 
+// list asks for a list and waits for it, or for ctx to end: a program's own function
+// may not know of ctx, and must not keep an informer from being stopped. What it
+// returns then is dropped. A panic is one of the caller's goroutine.
 func (s *objectSource) list(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-	if c, ok := s.lw.(contextual); ok {
-		return c.ListWithContext(ctx, o)
+	type result struct {
+		list     runtime.Object
+		err      error
+		panicked any
 	}
-	return s.lw.List(o)
+	done := make(chan result, 1)
+	go func() {
+		r := result{err: errExited}
+		defer func() {
+			if p := recover(); p != nil {
+				r.panicked = p
+			}
+			done <- r
+		}()
+		if c, ok := s.lw.(contextual); ok {
+			r.list, r.err = c.ListWithContext(ctx, o)
+		} else {
+			r.list, r.err = s.lw.List(o)
+		}
+	}()
+	var late <-chan time.Time
+	for ended := ctx.Done(); ; {
+		select {
+		case r := <-done:
+			if r.panicked != nil {
+				panic(r.panicked)
+			}
+			return r.list, r.err
+		case <-ended:
+			ended, late = nil, time.After(stopping) // most return now
+		case <-late:
+			return nil, context.Cause(ctx)
+		}
+	}
 }
+
+// stopping is how long a program's own function is waited for that should end.
+const stopping = 100 * time.Millisecond
+
+// errExited: a list function ended its goroutine.
+var errExited = errors.New("the list function called runtime.Goexit")
 
 func (l *objectList) Next() (engine.Item, error) {
 	for len(l.items) == 0 {
@@ -188,7 +228,7 @@ func (w *objectWatch) Close() error {
 	w.cancel()
 	// A watch may be about to hand something over; it ends when somebody takes it.
 	// One that never closes its channel is not waited for.
-	late := time.NewTimer(100 * time.Millisecond)
+	late := time.NewTimer(stopping)
 	defer late.Stop()
 	for {
 		select {

@@ -1,14 +1,21 @@
 package kube_test
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/kube"
@@ -25,9 +32,11 @@ func TestProbeAsksTheCache(t *testing.T) {
 		body string
 		want []string
 	}{
-		"selects":         {200, head + `]}`, []string{cached, cached}},
-		"ignores it":      {200, head + `{"metadata":{"name":"a"}}]}`, []string{cached, stored, stored}},
-		"does not select": {400, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"BadRequest","code":400}`, []string{cached, stored, stored}},
+		"selects":          {200, head + `]}`, []string{cached, cached}},
+		"ignores it":       {200, head + `{"metadata":{"name":"a"}}]}`, []string{cached, stored, stored}},
+		"cannot":           {501, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":501}`, []string{cached, stored, stored}},
+		"finds it invalid": {422, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422}`, []string{cached, stored, stored}},
+		"does not select":  {400, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"BadRequest","code":400}`, []string{cached, stored, stored}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked []string
@@ -59,5 +68,36 @@ func TestProbeAsksTheCache(t *testing.T) {
 				t.Errorf("asked for %q, want %q", asked, c.want)
 			}
 		})
+	}
+}
+
+// limiter lets nobody pass.
+type limiter struct{ flowcontrol.RateLimiter }
+
+func (limiter) Wait(context.Context) error { return errors.New("it is not our turn") }
+
+// TestProbesAreNotLimited: a hundred informers of one client, with client-go's five
+// requests a second, would wait for 18 s after a restart of the server.
+func TestProbesAreNotLimited(t *testing.T) {
+	const body = `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"80"},"items":[]}`
+	client, err := rest.NewRESTClient(&url.URL{Scheme: "http", Host: "server"}, "", rest.ClientContentConfig{
+		GroupVersion: schema.GroupVersion{Version: "v1"}, Negotiator: runtime.NewClientNegotiator(scheme.Codecs, schema.GroupVersion{Version: "v1"}),
+	}, limiter{}, &http.Client{Transport: answering(func(r *http.Request) (*http.Response, error) {
+		return answered(r, strings.NewReader(body)), nil
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := kube.NewSource(client, kube.Query{Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}})
+	for _, version := range []string{"70", ""} {
+		stream, err := source.List(t.Context(), engine.ListOptions{Limit: 1, Probe: true, ResourceVersion: version})
+		if err != nil {
+			t.Errorf("a probe for version %q: %v", version, err)
+			continue
+		}
+		stream.Close()
+	}
+	if _, err := source.List(t.Context(), engine.ListOptions{}); err == nil {
+		t.Error("a list is not limited")
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -146,13 +148,28 @@ func (s *source) probe(ctx context.Context, o engine.ListOptions) (engine.ListSt
 			}
 			l.Close()
 		}
-		if err != nil && !apierrors.IsBadRequest(err) {
+		if err != nil && !cannotSelect(err) {
 			return nil, err
 		}
 		s.unselective.Store(true)
 	}
 	o.ResourceVersion = ""
 	return s.List(ctx, o)
+}
+
+// cannotSelect tells whether a server may have refused a list for its selector. Which
+// status it has for that is up to the server.
+func cannotSelect(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	switch status.Status().Code {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
+		http.StatusUnprocessableEntity, http.StatusNotImplemented:
+		return true
+	}
+	return false
 }
 
 // listStream reads a list, page after page if there are pages.
@@ -178,6 +195,11 @@ func (l *listStream) open(next string) error {
 		only = []string{nobody}
 	}
 	r := l.source.request("PartialObjectMetadataList", o, only...)
+	if l.options.Probe {
+		// It takes the place of a part of the watch, which is not limited either: after a
+		// restart of the server all watches of a client wait for theirs.
+		r.Throttle(nil)
+	}
 	ctx, encoding := l.ctx, "identity" // or net/http would ask for gzip
 	if l.source.Compression.wanted(l.source.client, r.URL()) {
 		encoding = "gzip"

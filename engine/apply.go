@@ -140,6 +140,9 @@ type List struct {
 	Records []*Record
 	// NewEpoch: the server's history went back, so older states replace newer.
 	NewEpoch bool
+	// Current: the list is not older than what the store has, so that a lower version
+	// of an object is not an older state, but one of a server that does not order them.
+	Current bool
 	// Incomplete: some objects could not be read, so what is missing from the
 	// list is kept: it may be one of them. In a new epoch, nothing is.
 	Incomplete bool
@@ -176,7 +179,7 @@ func (c *Collection) Replace(p *Partition, list List) { c.Store(p, list, Version
 // object) cost nothing and tell nothing. The result must be told.
 func (c *Collection) Store(p *Partition, list List, version Version) *Stored {
 	c.write.Lock()
-	rep := &replacement{initial: c.waiting[p], newEpoch: list.NewEpoch}
+	rep := &replacement{initial: c.waiting[p], lastWord: list.lastWord()}
 	changed, gone := c.difference(p, list)
 	n := len(changed) + len(gone)
 	deltas := make([]Delta, 0, n+1)
@@ -190,7 +193,10 @@ func (c *Collection) Store(p *Partition, list List, version Version) *Stored {
 }
 
 // replacement tells step that the changes come from a list.
-type replacement struct{ initial, newEpoch bool }
+type replacement struct{ initial, lastWord bool }
+
+// lastWord tells whether what is listed counts, whatever its versions.
+func (l *List) lastWord() bool { return l.NewEpoch || l.Current }
 
 // difference returns what has to change for a partition to equal a list: the states
 // to store, in the memory of the list, and the last states of what is gone.
@@ -204,7 +210,7 @@ func (c *Collection) difference(p *Partition, list List) (changed, gone []*Recor
 			continue
 		}
 		listed[s/64] |= 1 << (s % 64)
-		if held := c.table.at(s); held != r && (list.NewEpoch || !r.overtaken(held)) {
+		if held := c.table.at(s); held != r && (list.lastWord() || !r.overtaken(held)) {
 			changed = append(changed, r)
 		}
 	}
@@ -321,7 +327,7 @@ func (c *Collection) step(t *table, changes []indexedChange, rep *replacement, d
 		case held == nil:
 			t.put(ch.Record, ch.values)
 			deltas = append(deltas, Delta{Kind: Added, New: ch.Record, Initial: rep != nil && rep.initial})
-		case ch.Record.overtaken(held) && (rep == nil || !rep.newEpoch),
+		case ch.Record.overtaken(held) && (rep == nil || !rep.lastWord),
 			rep == nil && !ch.Gone && held.sameState(ch.Record):
 			// The store has it, or a newer state of that very object. Whoever applies
 			// it has counted it.

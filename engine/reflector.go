@@ -189,6 +189,7 @@ func (r *Reflector) list(ctx context.Context) state {
 		r.consistent = true
 		return r.list
 	}
+	list.Current = !r.order.apart
 	r.replace(list, version)
 	return r.watch
 }

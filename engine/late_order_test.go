@@ -1,0 +1,27 @@
+package engine
+
+import (
+	"testing"
+	"time"
+)
+
+// TestListsHaveTheLastWord: a list that is as new as the store replaces what the store
+// has, even where it has a lower version of an object: such servers do not order the
+// states of one object, as where objects get a counter each and no uid.
+func TestListsHaveTheLastWord(t *testing.T) {
+	for name, c := range map[string]struct{ before, event, after string }{
+		"no uid, made again":      {"@5", "@6", "@1"},
+		"versions go up and down": {"u1@5", "u1@50", "u1@7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newPlaybook("60", map[string]string{"a": c.before})
+			scripted(t, s, ReflectorOptions{}, func(inf *Informer) {
+				s.sends(modified("a", c.event))
+				s.sets("70", map[string]string{"a": c.after + "=blue"})
+				s.sends(forgets)
+				time.Sleep(time.Minute)
+				holds(t, inf.Collection, s.items)
+			})
+		})
+	}
+}

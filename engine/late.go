@@ -82,8 +82,9 @@ func (o *order) isNews(r, held *Record, reached Version) bool {
 // Possible errors: errOutOfOrder.
 func (o *order) isStale(r, held *Record, gone bool) (bool, error) {
 	end, known := o.at[identity(r)]
+	ended := known && (r.number < end.version || r.number == end.version && end.own)
 	switch {
-	case known && (r.number < end.version || r.number == end.version && end.own):
+	case ended && r.uid != uid{}:
 		return true, nil
 	case held != nil && !r.another(held):
 		// An end may come with the version of the last state.
@@ -93,8 +94,9 @@ func (o *order) isStale(r, held *Record, gone bool) (bool, error) {
 		return true, nil
 	case o.unordered, o.apart:
 		return false, nil
-	case held != nil, !known && !o.forgotten.IsZero() && !o.forgotten.Before(r.Version()):
-		// Either it, or its end, was seen long ago; or two objects claim one name.
+	case ended, held != nil, !known && !o.forgotten.IsZero() && !o.forgotten.Before(r.Version()):
+		// Either it, or its end, was seen long ago; or two objects claim one name; or an
+		// object without a uid was made again.
 		o.doubted, o.before = r, o.listed
 		return false, errOutOfOrder
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -24,4 +25,25 @@ func TestListsHaveTheLastWord(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestMadeAgainWithoutUID: without uids an object that is made again, with a version
+// that counts from one again, is not taken for a state from before its end.
+func TestMadeAgainWithoutUID(t *testing.T) {
+	s := newPlaybook("60", map[string]string{"a": "@5"})
+	scripted(t, s, ReflectorOptions{}, func(inf *Informer) {
+		for i := range 5 {
+			s.sets(fmt.Sprint(61+i), map[string]string{"a": "@1"})
+			s.sends(deletedAs("a", "@6"), addedAs("a", "@1"))
+			time.Sleep(time.Second)
+			holds(t, inf.Collection, s.items)
+			for v := range 5 {
+				s.sends(modified("a", fmt.Sprintf("@%d", v+2)))
+			}
+			time.Sleep(time.Minute)
+		}
+		if n := len(s.lists()); n > 10 {
+			t.Errorf("%d lists", n)
+		}
+	})
 }

@@ -13,7 +13,7 @@ func version(n uint64) Version { return Version{number: n} }
 func TestForgottenRemovals(t *testing.T) {
 	var o order
 	o.relisted(version(1), Version{}, false)
-	object := func(name string, n uint64) *Record { return &Record{key: name, number: n} }
+	object := func(name string, n uint64) *Record { return &Record{key: name, uid: uid{1}, number: n} }
 	for i := range uint64(rememberedRemovals + 10) {
 		o.note(object(fmt.Sprint(i), 0), 100+i, true)
 	}

@@ -114,10 +114,12 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 		r.status.enter(Watching)
 	}
 	r.mute++
-	began, heard := time.Now(), false
+	heard := false
+	r.openedAt = time.Now()
 	var batch []Change
 	for {
 		var err error
+		r.told = false
 		batch, err = r.pull(stream, batch[:0])
 		watch := r.collection.stopwatch()
 		r.collection.Apply(batch)
@@ -127,14 +129,16 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 		r.collection.waitForRoom(ctx)
 		r.in.settle()
 		r.in.compact()
-		if err == nil || len(batch) > 0 {
-			heard = true
+		if err == nil {
 			dog.alive()
+		}
+		if r.told {
+			heard = true
 			r.heard()
 			r.logRecovered(r.healthy(false))
 		}
 		if err != nil {
-			return r.watchEnded(ctx, dog.cause(err), heard || time.Since(began) >= worthwhile)
+			return r.watchEnded(ctx, dog.cause(err), heard || time.Since(r.openedAt) >= worthwhile)
 		}
 	}
 }
@@ -191,6 +195,7 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 			return batch, err
 		}
 	}
+	r.told = true
 	r.order.taken(record, held, gone)
 	r.advance(record.Version())
 	return append(batch, Change{Record: record, Gone: gone}), nil
@@ -200,6 +205,7 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 // but for its end.
 func (r *Reflector) takeRejected(known *rejection, gone bool, batch []Change) []Change {
 	r.collection.reject(known.key, known)
+	r.told = true
 	held := known.held
 	if gone && held != nil && !known.version.Before(held.Version()) {
 		batch = append(batch, Change{Record: held, Gone: true})
@@ -216,8 +222,14 @@ func (r *Reflector) advance(v Version) {
 	}
 }
 
-// leftOut counts a stale event, and logs the first since all was well.
+// leftOut counts a stale event, and logs the first since all was well. One from before
+// the start of the watch, or before what the store has, may be of a server that does
+// not heed versions, or that does not order the states of an object: then the list that
+// follows the watch tells.
 func (r *Reflector) leftOut(record, held *Record) {
+	if held == nil || record.older(held) || !r.beganFrom.Before(record.Version()) {
+		r.order.disordered = true
+	}
 	r.observe(Observation{Point: PointStale, Key: record.key})
 	if r.staleLogged {
 		return
@@ -235,10 +247,13 @@ func (r *Reflector) bookmark(ev Event) error {
 	version, err := r.in.versionOf(ev.Item)
 	switch {
 	case err != nil || version.IsZero():
+		r.told = true
 		return nil // it only says that the server is there
+	case version.Before(r.version) && r.tolerant:
+		return nil
 	case version.Before(r.version):
 		return errWentBack
 	}
-	r.version = version
+	r.version, r.told = version, true
 	return nil
 }

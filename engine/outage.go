@@ -2,8 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // How outages are counted and seen: what failed, how often, when it is tried again, and
@@ -16,7 +19,7 @@ func (r *Reflector) failed(err error, next state) state {
 	}
 	r.polling, r.deaf, r.proving = false, false, false
 	r.failures++
-	delay := r.options.Backoff.delay(max(r.failures, r.fruitless, r.disorders-1), err)
+	delay := r.options.Backoff.delay(max(r.failures, r.fruitless, r.brief, r.disorders-1), err)
 	err, reason := r.noteFailure(err, r.failures, delay)
 	if reason != NoResource {
 		r.absent = 0
@@ -32,6 +35,25 @@ func (r *Reflector) failed(err error, next state) state {
 			"reason", string(reason), "error", err, "in", delay)
 	}
 	return r.wait(Waiting, delay, next)
+}
+
+// lasting is how long a watch has to last for the failures before it not to count.
+const lasting = 10 * time.Second
+
+// noteEnd counts the watches that the server soon ends with an error, whatever they
+// brought: it may do so each time. A watch that lasted and was cut is as good as one
+// that ended; that nothing happened in it says nothing against it.
+func (r *Reflector) noteEnd(err error) {
+	var status apierrors.APIStatus
+	lasted := !r.openedAt.IsZero() && time.Since(r.openedAt) >= lasting
+	switch said := errors.As(err, &status); {
+	case said && !lasted:
+		r.brief++
+	case said:
+		r.brief = 0
+	case lasted:
+		r.brief, r.failures, r.fruitless = 0, 0, 0
+	}
 }
 
 // noteFailure has a failure counted and seen, and returns it in a readable length.
@@ -95,17 +117,15 @@ func (r *Reflector) outOfOrder(err error) state {
 }
 
 // wentBack asks a server what it has, whose bookmark was older than what we hold. If it
-// only lags behind another one, the watch is resumed, ever more rarely while it lags.
+// only lags behind another one, or its bookmarks count something else, it is watched,
+// and further such bookmarks in the same watch say nothing.
 func (r *Reflector) wentBack(err error) state {
-	r.suspect = true
-	if time.Since(r.disorderAt) > calm {
-		r.disorders = 0
+	r.suspect, r.lagging, r.probedAt = true, true, time.Time{}
+	if !r.in.objects {
+		return r.watch // which asks
 	}
-	r.disorderAt = time.Now()
-	if r.disorders++; r.disorders == 1 {
-		return r.watch
-	}
-	return r.failed(fmt.Errorf("watch %s: %w", r.source, err), r.watch)
+	r.consistent = true
+	return r.outOfOrder(err)
 }
 
 // answered notes that the server took up a watch: what failed before is overcome
@@ -114,7 +134,7 @@ func (r *Reflector) answered() {
 	if r.deaf {
 		return
 	}
-	r.polling, r.refusals = false, 0
+	r.polling = false
 	r.status.update(func(s *Status) {
 		s.Cause, s.Reason, s.Attempts, s.NextTry = nil, None, 0, time.Time{}
 	})

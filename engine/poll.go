@@ -27,6 +27,9 @@ type hearing struct {
 	// included; deaf: a list has shown that they should have.
 	mute int
 	deaf bool
+	// told: the watch brought something that the store did not have, or a version that
+	// it has reached. What comes again proves nothing.
+	told bool
 	// proving: the next list is read because watches brought nothing.
 	proving bool
 	// provenAt is when the server last said what proves the state: a list, an event,
@@ -66,7 +69,7 @@ func (r *Reflector) poll(err error) state {
 	b := r.options.Backoff.WithDefaults()
 	b.Most = r.options.Poll
 	b.First = min(b.First, b.Most)
-	delay := b.delay(r.refusals, err)
+	delay := b.delay(max(r.refusals, r.brief), err)
 	err, reason := r.noteFailure(err, r.refusals, delay)
 	if r.options.Policy == FailFast && reason.Refusal() {
 		return r.giveUp(reason, err)
@@ -110,7 +113,7 @@ func (r *Reflector) listened(changes int) {
 
 // heard notes that a watch brought something.
 func (r *Reflector) heard() {
-	r.mute = 0
+	r.mute, r.refusals = 0, 0
 	if r.deaf {
 		r.deaf = false
 		r.failures = max(r.failures, 1) // which is overcome now

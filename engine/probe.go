@@ -27,9 +27,12 @@ func (r *Reflector) probe(ctx context.Context) state {
 	case ctx.Err() != nil:
 		return nil
 	case err != nil:
+		if r.failures > 0 && !isTransient(err) {
+			return r.failed(err, r.list) // it cannot answer that; a list gets past it
+		}
 		return r.failed(err, r.watch)
 	}
-	r.suspect = false
+	r.suspect, r.probedAt = false, time.Now()
 	switch {
 	case version.Before(r.version):
 		r.consistent = true
@@ -41,6 +44,21 @@ func (r *Reflector) probe(ctx context.Context) state {
 	}
 	return nil
 }
+
+// isTransient tells whether a request failed for what the next one may not fail for,
+// whatever it asks.
+func isTransient(err error) bool {
+	switch ReasonOf(err) {
+	case Unauthorized, Refused, TLS, Throttled, Stalled, Cut:
+		return true
+	}
+	return false
+}
+
+// probePause is how long a probe is good for: where watches end or break all the time,
+// not each of them is worth another. What comes meanwhile is asked for when the next
+// watch ends, or is silent.
+const probePause = 30 * time.Second
 
 // catchUp is how long a cache may take to reach our version. Servers give it 3 s.
 const catchUp = 10 * time.Second

@@ -82,8 +82,18 @@ type Reflector struct {
 	// suspect: the last watch broke, so the server may have been replaced by one
 	// whose history went back; ask before resuming.
 	suspect bool
-	// endsAt is when the present watch was asked to end.
-	endsAt time.Time
+	// probedAt is when the server last proved that its history is the one we know.
+	probedAt time.Time
+	// openedAt is when the present watch was taken up, zero before; beganFrom is the
+	// version that it was asked to go on from, endsAt when it was asked to end.
+	openedAt  time.Time
+	beganFrom Version
+	endsAt    time.Time
+	// lagging: the next watch may bring bookmarks from before its start, as the server
+	// was asked about them; tolerant: the present one may.
+	lagging, tolerant bool
+	// unpaged: the next list is read in one piece, as pages have expired.
+	unpaged bool
 	// incomplete counts the lists in a row that had objects which could not be
 	// read. What vanished may have been kept, so the list is read again in a while.
 	incomplete int
@@ -92,6 +102,9 @@ type Reflector struct {
 	// fruitless counts the watches that ended in vain since one last brought
 	// something. Lists in between may succeed, and yet must become rarer.
 	fruitless int
+	// brief counts the watches in a row that the server soon ended with an error,
+	// whatever they brought.
+	brief int
 	// logged are the kinds of failures that were logged since all was well; a
 	// repeated one is counted, not logged again.
 	logged map[Reason]bool
@@ -136,6 +149,7 @@ func (r *Reflector) Run(ctx context.Context) error {
 	defer r.status.enter(Stopped)
 	r.refused, r.staleLogged = nil, false
 	r.version = r.part.Version()
+	r.refusals = 0
 	next := r.start
 	for next != nil && ctx.Err() == nil {
 		next = next(ctx)
@@ -158,10 +172,16 @@ func (r *Reflector) start(context.Context) state {
 func (r *Reflector) list(ctx context.Context) state {
 	r.observe(Observation{Point: PointList})
 	r.listing = r.collection.stopwatch()
-	if !r.polling && !r.deaf {
+	switch {
+	case r.deaf:
+		r.status.enter(Polling)
+	case !r.polling:
 		r.status.enter(Listing)
 	}
 	o := ListOptions{Limit: r.options.PageSize, ResourceVersion: r.version.String()}
+	if r.unpaged {
+		o.Limit = 0
+	}
 	switch {
 	case r.consistent:
 		o.ResourceVersion = ""
@@ -175,6 +195,10 @@ func (r *Reflector) list(ctx context.Context) state {
 	case err == nil:
 	case ctx.Err() != nil:
 		return nil
+	case isExpired(err) && o.Limit > 0:
+		// Pages are older than a server remembers by the time that all are read.
+		r.unpaged, r.consistent = true, r.consistent || o.ResourceVersion != "0"
+		return r.list
 	case (isAhead(err) || isExpired(err)) && o.ResourceVersion != "":
 		// What we hold cannot be compared with what the server has: ask for what
 		// it has.
@@ -190,6 +214,7 @@ func (r *Reflector) list(ctx context.Context) state {
 		return r.list
 	}
 	list.Current = !r.order.apart
+	r.unpaged = false
 	r.replace(list, version)
 	return r.watch
 }
@@ -200,7 +225,7 @@ func (r *Reflector) watch(ctx context.Context) state {
 	if r.proving = r.unproven(); r.proving || why == errDisorder && relist <= 0 {
 		return r.list
 	}
-	if r.suspect && !r.in.objects && r.version.number != 0 { // others are not compared
+	if r.suspect && time.Since(r.probedAt) >= probePause && !r.in.objects && r.version.number != 0 { // others are not compared
 		if next := r.probe(ctx); next != nil || ctx.Err() != nil {
 			return next
 		}
@@ -211,10 +236,9 @@ func (r *Reflector) watch(ctx context.Context) state {
 	}
 	dog := newWatchdog(ctx, silence)
 	defer dog.release()
-	r.observe(Observation{Point: PointWatch})
-	timeout := watchTimeout()
-	r.endsAt = time.Now().Add(timeout)
-	stream, err := r.source.Watch(dog, WatchOptions{ResourceVersion: r.version.String(), Timeout: timeout})
+	o := WatchOptions{ResourceVersion: r.version.String(), Timeout: watchTimeout()}
+	r.begin(o)
+	stream, err := r.source.Watch(dog, o)
 	if err != nil {
 		return r.watchEnded(ctx, dog.cause(err), false)
 	}
@@ -225,6 +249,14 @@ func (r *Reflector) watch(ctx context.Context) state {
 		defer t.Stop()
 	}
 	return r.follow(ctx, dog, stream)
+}
+
+// begin notes that a watch is about to be opened.
+func (r *Reflector) begin(o WatchOptions) {
+	r.observe(Observation{Point: PointWatch})
+	r.openedAt, r.beganFrom = time.Time{}, r.version
+	r.endsAt = time.Now().Add(o.Timeout)
+	r.tolerant, r.lagging = r.lagging, false
 }
 
 // disorderPause is how soon after a list another one may follow because a watch sent
@@ -267,6 +299,7 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 	if r.order.listed.IsZero() && !r.in.objects {
 		r.order.disordered = true // there is no version to resume at that a list gave
 	}
+	r.noteEnd(err)
 	switch {
 	case ctx.Err() != nil:
 		return nil
@@ -281,7 +314,7 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 	switch {
 	case isExpired(err):
 		r.observe(Observation{Point: PointExpired})
-		if r.fruitless > 1 {
+		if r.fruitless > 1 || r.brief > 2 {
 			return r.failed(err, r.list) // it forgets what it has just listed
 		}
 		return r.list
@@ -293,7 +326,7 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 		return r.outOfOrder(err)
 	case errors.Is(err, ErrStalled):
 		// Where nothing happens at all, servers have nothing to say. Ask.
-		r.suspect = true
+		r.suspect, r.probedAt = true, time.Time{}
 		return r.watch
 	}
 	if isUnwatchable(err) {

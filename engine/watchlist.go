@@ -30,12 +30,13 @@ const pace = 1024
 // state, and goes on with that watch. Where the closing bookmark does not come
 // (some servers and proxies never send it), it falls back to LIST for good.
 func (r *Reflector) watchList(ctx context.Context) state {
-	r.observe(Observation{Point: PointWatch})
 	r.listing = r.collection.stopwatch()
 	r.status.enter(Listing)
 	dog := newWatchdog(ctx, r.options.WatchListDeadline)
 	defer dog.release()
-	stream, err := r.source.Watch(dog, WatchOptions{InitialEvents: true, Timeout: watchTimeout()})
+	o := WatchOptions{InitialEvents: true, Timeout: watchTimeout()}
+	r.begin(o)
+	stream, err := r.source.Watch(dog, o)
 	if err != nil {
 		return r.notInitial(ctx, dog.cause(err))
 	}
@@ -45,6 +46,7 @@ func (r *Reflector) watchList(ctx context.Context) state {
 		return r.notInitial(ctx, dog.cause(err))
 	}
 	r.replace(list, version)
+	r.beganFrom = version
 	dog.silence = r.options.Silence
 	return r.follow(ctx, dog, stream)
 }

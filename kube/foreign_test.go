@@ -4,14 +4,38 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/kube"
 )
+
+// TestRestoredServerOfObjects: a bookmark from before what the store has leads to a
+// list, where nothing can be asked for the version alone.
+func TestRestoredServerOfObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &foreign{version: "100", items: []corev1.ConfigMap{*object("u", "90")}}
+		inf := engine.NewInformer(engine.Options{}, engine.ReflectorOptions{},
+			map[string]engine.Source{"": kube.NewObjectSource("foreign things", f)})
+		defer run(t, inf)()
+		synctest.Wait()
+		f.version, f.items = "50", []corev1.ConfigMap{*object("u", "40")}
+		bookmark := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "50"}}
+		for range 10 {
+			f.watch.Action(watch.Bookmark, bookmark)
+			time.Sleep(time.Minute)
+		}
+		if got := inf.Get("a").Version().String(); got != "40" {
+			t.Errorf("the store has version %s, want 40; Status says %+v", got, inf.Status()[0])
+		}
+	})
+}
 
 // blocked is a ListerWatcher whose list does not return.
 type blocked struct {

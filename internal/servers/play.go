@@ -27,7 +27,7 @@ type Cell struct {
 	// the last change.
 	Equal bool
 	Took  time.Duration
-	// Chance is the row's, for kinform's caches.
+	// Chance is the row's, for kinform's caches, and for all where only lists tell.
 	Chance bool
 	// Difference is what was not equal at last.
 	Difference string
@@ -69,7 +69,7 @@ func Play(ctx context.Context, row Row) (*Result, error) {
 	}
 	for i, c := range all {
 		result.Cells[i] = Cell{Client: c.name, Synced: c.synced(), Equal: true, Explained: true,
-			Chance: row.Chance && i > 0}
+			Chance: row.Polled || row.Chance && i > 0}
 	}
 	t.then()
 	t.changes()

@@ -34,6 +34,8 @@ type Row struct {
 	// Chance: how soon kinform's caches are equal depends on where between two tries
 	// the last change comes. Their cells show the longest.
 	Chance bool
+	// Polled: the same goes for client-go's, as only lists tell.
+	Polled bool
 	// Unseen: nothing that the server sends shows how old it is, so Status cannot
 	// tell.
 	Unseen bool
@@ -89,25 +91,24 @@ func versions() []Row {
 		{Name: "versions that are no numbers", Stands: "servers over other databases",
 			Aggregated: &aggregated.Options{Versions: aggregated.Opaque()}},
 		{Name: "no versions, no watch (405)", Stands: "metrics.k8s.io",
-			Aggregated: &aggregated.Options{Versions: aggregated.Absent()}, Front: front.RefuseWatches(http.StatusMethodNotAllowed)},
+			Aggregated: &aggregated.Options{Versions: aggregated.Absent()}, Front: front.RefuseWatches(http.StatusMethodNotAllowed), Polled: true},
 	}
 }
 
-const backsOff = "kinform counts a watch that brings nothing within a second as failed, and waits longer before each next one, up to 45 s"
+const backsOff = "kinform counts a watch that breaks as failed, if nothing came of it, and waits longer before each next one, up to 45 s"
 
 // watching are servers and proxies whose watches are not what they should be.
 func watching() []Row {
 	return []Row{
-		{Name: "watch refused: 403", Stands: "a role without the verb `watch`", Front: front.RefuseWatches(http.StatusForbidden)},
-		{Name: "watch refused: 405", Stands: "servers that cannot watch", Front: front.RefuseWatches(http.StatusMethodNotAllowed)},
-		{Name: "watch refused: 501", Stands: "gateways that do not stream", Front: front.RefuseWatches(http.StatusNotImplemented)},
+		{Name: "watch refused: 403", Stands: "a role without the verb `watch`", Front: front.RefuseWatches(http.StatusForbidden), Polled: true},
+		{Name: "watch refused: 405", Stands: "servers that cannot watch", Front: front.RefuseWatches(http.StatusMethodNotAllowed), Polled: true},
+		{Name: "watch refused: 501", Stands: "gateways that do not stream", Front: front.RefuseWatches(http.StatusNotImplemented), Polled: true},
 		{Name: "a watch is answered with a list", Stands: "servers and gateways that do not know `watch=true`",
-			Front: front.DropQuery("watch", "sendInitialEvents", "resourceVersionMatch")},
+			Front: front.DropQuery("watch", "sendInitialEvents", "resourceVersionMatch"), Polled: true},
 		{Name: "watches buffered until they end", Stands: "proxies that collect an answer before they pass it on",
 			Front: front.BufferWatches(0)},
 		{Name: "watches buffered in blocks of 16 KiB", Stands: "nginx with proxy_buffering", Front: front.BufferWatches(16 << 10)},
-		{Name: "watches end every second", Stands: "load balancers with a short time limit", Front: front.EndWatches(time.Second),
-			Chance: true, Reason: backsOff},
+		{Name: "watches end every second", Stands: "load balancers with a short time limit", Front: front.EndWatches(time.Second)},
 		{Name: "watches break every second", Stands: "load balancers that reset, networks that lose", Front: front.CutWatches(time.Second),
 			Chance: true, Reason: backsOff},
 		{Name: "events come 10 s late", Stands: "overloaded servers and proxies", Front: front.DelayWatches(10 * time.Second), Unseen: true},

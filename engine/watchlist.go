@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"github.com/kinform/kinform/wire"
@@ -84,6 +85,7 @@ type initialList struct {
 	List
 	at      map[string]int // where a key is in Records; made when it is needed
 	counted int            // how many of Records are in it
+	twice   bool           // a key was there more than once
 }
 
 // correct changes a list by an event that is no Added.
@@ -100,7 +102,11 @@ func (r *Reflector) correct(list *initialList, ev Event) {
 		list.at = make(map[string]int, before)
 	}
 	for ; list.counted < before; list.counted++ {
-		list.at[list.Records[list.counted].key] = list.counted
+		key := list.Records[list.counted].key
+		if _, there := list.at[key]; there {
+			list.twice = true
+		}
+		list.at[key] = list.counted
 	}
 	at, there := list.at[now.key]
 	switch {
@@ -108,6 +114,9 @@ func (r *Reflector) correct(list *initialList, ev Event) {
 		list.Records[at] = now
 	case ev.Type == wire.Modified:
 		list.Records = append(list.Records, now)
+	case there && list.twice:
+		list.Records = slices.DeleteFunc(list.Records, func(r *Record) bool { return r.key == now.key })
+		list.at, list.counted = nil, 0 // the others have moved
 	case there:
 		last := before - 1
 		moved := list.Records[last]

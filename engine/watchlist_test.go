@@ -171,3 +171,19 @@ func (l *lagging) Watch(ctx context.Context, o WatchOptions) (WatchStream, error
 	mw.initial = append(mw.initial, Event{Type: wire.Bookmark, Item: bookmarkItem(l.model.version), InitialEnd: true})
 	return w, nil
 }
+
+// TestInitialEventsThatRepeat: an object that is added twice and then deleted is gone.
+func TestInitialEventsThatRepeat(t *testing.T) {
+	s := newPlaybook("60", map[string]string{})
+	end := bookmarkAt(70)
+	end.InitialEnd = true
+	s.watch = func(ctx context.Context, _ WatchOptions) (WatchStream, error) {
+		return &passage{ctx: ctx, events: []Event{
+			addedAs("a", "u1@61"), addedAs("b", "u2@62"), addedAs("a", "u1@63"), addedAs("b", "u2@64"),
+			deletedAs("a", "u1@65"), modified("b", "u2@66"), addedAs("c", "u3@67"), end,
+		}}, nil
+	}
+	scripted(t, s, ReflectorOptions{WatchList: true}, func(inf *Informer) {
+		holds(t, inf.Collection, map[string]string{"b": "u2@66", "c": "u3@67"})
+	})
+}

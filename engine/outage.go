@@ -45,12 +45,13 @@ const lasting = 10 * time.Second
 // that ended; that nothing happened in it says nothing against it.
 func (r *Reflector) noteEnd(err error) {
 	var status apierrors.APIStatus
-	lasted := !r.openedAt.IsZero() && time.Since(r.openedAt) >= lasting
+	opened := !r.openedAt.IsZero()
+	lasted := opened && time.Since(r.openedAt) >= lasting
 	switch said := errors.As(err, &status); {
-	case said && !lasted:
-		r.brief++
-	case said:
+	case said && lasted:
 		r.brief = 0
+	case said && (opened || isExpired(err)): // what was not taken up counts elsewhere
+		r.brief++
 	case lasted:
 		r.brief, r.failures, r.fruitless = 0, 0, 0
 	}

@@ -18,6 +18,7 @@ type passage struct {
 	ctx    context.Context
 	events []Event
 	err    error
+	cut    chan struct{} // closed when the connection breaks
 }
 
 func (w *passage) Next() (Event, error) {
@@ -29,8 +30,12 @@ func (w *passage) Next() (Event, error) {
 	if w.err != nil {
 		return Event{}, w.err
 	}
-	<-w.ctx.Done()
-	return Event{}, w.ctx.Err()
+	select {
+	case <-w.cut:
+		return Event{}, io.ErrUnexpectedEOF
+	case <-w.ctx.Done():
+		return Event{}, w.ctx.Err()
+	}
 }
 func (w *passage) Buffered() bool { return len(w.events) > 0 }
 func (w *passage) Close() error   { return nil }
@@ -259,6 +264,38 @@ func TestRunAgainWhileDeaf(t *testing.T) {
 		time.Sleep(time.Minute)
 		if st := inf.Status()[0]; st.State == Stopped {
 			t.Errorf("Status says %+v, while it runs", st)
+		}
+	})
+}
+
+// TestCutAfterAnOutage: the failures of an outage that is over do not count for a
+// watch that is cut soon after.
+func TestCutAfterAnOutage(t *testing.T) {
+	s := newPlaybook("60", map[string]string{"a": "u1@10"})
+	scripted(t, s, ReflectorOptions{}, func(inf *Informer) {
+		broken, down := make(chan struct{}), true
+		s.mu.Lock()
+		s.watch = func(ctx context.Context, _ WatchOptions) (WatchStream, error) {
+			if down {
+				return nil, errDown
+			}
+			return &passage{ctx: ctx, events: []Event{bookmarkAt(61)}, cut: broken}, nil
+		}
+		s.mu.Unlock()
+		s.sends(ends)
+		time.Sleep(10 * time.Minute)
+		s.mu.Lock()
+		down, s.version = false, "61"
+		s.mu.Unlock()
+		for range 46 {
+			if time.Sleep(time.Second); inf.Status()[0].State == Watching {
+				break
+			}
+		}
+		close(broken)
+		synctest.Wait()
+		if st := inf.Status()[0]; st.State != Waiting || time.Until(st.NextTry) > 2*time.Second {
+			t.Errorf("it waits for %v, want about a second", time.Until(st.NextTry))
 		}
 	})
 }

@@ -140,8 +140,8 @@ type List struct {
 	Records []*Record
 	// NewEpoch: the server's history went back, so older states replace newer.
 	NewEpoch bool
-	// Current: the list is not older than what the store has, so that a lower version
-	// of an object is not an older state, but one of a server that does not order them.
+	// Current: the list is not older than what the store has, and of a server that was
+	// seen not to order states, so that a lower version of an object is no older state.
 	Current bool
 	// Incomplete: some objects could not be read, so what is missing from the
 	// list is kept: it may be one of them. In a new epoch, nothing is.

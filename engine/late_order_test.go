@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// TestListsHaveTheLastWord: a list that is as new as the store replaces what the store
-// has, even where it has a lower version of an object: such servers do not order the
-// states of one object, as where objects get a counter each and no uid.
+// TestListsHaveTheLastWord: where a server was seen not to order the states of one
+// object, as where objects get a counter each and no uid, a list that is as new as the
+// store replaces what the store has, under a lower version too.
 func TestListsHaveTheLastWord(t *testing.T) {
 	for name, c := range map[string]struct{ before, event, after string }{
 		"no uid, made again":      {"@5", "@6", "@1"},
@@ -17,7 +17,7 @@ func TestListsHaveTheLastWord(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newPlaybook("60", map[string]string{"a": c.before})
 			scripted(t, s, ReflectorOptions{}, func(inf *Informer) {
-				s.sends(modified("a", c.event))
+				s.sends(modified("a", c.event), modified("a", c.after))
 				s.sets("70", map[string]string{"a": c.after + "=blue"})
 				s.sends(forgets)
 				time.Sleep(time.Minute)

@@ -213,7 +213,7 @@ func (r *Reflector) list(ctx context.Context) state {
 		r.consistent = true
 		return r.list
 	}
-	list.Current = !r.order.apart
+	list.Current = (r.order.disordered || r.order.unordered) && !r.order.apart
 	r.unpaged = false
 	r.replace(list, version)
 	return r.watch

@@ -31,11 +31,11 @@ type Event[T any] struct {
 	inf   *Informer[T]
 }
 
-// Initial tells whether the object was there when the subscriber joined.
+// Initial reports whether the object was in the store when the subscriber joined.
 func (e Event[T]) Initial() bool { return e.delta.Initial }
 
-// FinalStateUnknown tells, for EventDeleted, that the end itself was missed: New is
-// the last state that was seen.
+// FinalStateUnknown reports, for EventDeleted, that the deletion itself was missed:
+// New is the last state that was seen.
 func (e Event[T]) FinalStateUnknown() bool { return e.delta.FinalStateUnknown }
 
 // Namespace is that of the object, "" if it has none.
@@ -60,7 +60,7 @@ func (e Event[T]) ResourceVersion() string { return e.delta.New.Version().String
 // Possible errors: *DecodeError, if the object does not fit T. It has been logged and
 // counted in Status as rejected by then, so a handler that can do nothing about it
 // just returns.
-func (e Event[T]) New() (T, error) { return e.inf.decode(e.delta.New, engine.Told) }
+func (e Event[T]) New() (T, error) { return e.inf.decode(e.delta.New, engine.Delivered) }
 
 // Old returns the state before; nil for EventAdded. It may be called in any goroutine,
 // also after the handler has returned. The object is shared and must not be changed.
@@ -71,7 +71,7 @@ func (e Event[T]) Old() (T, error) {
 		var none T
 		return none, nil
 	}
-	return e.inf.decode(e.delta.Old, engine.Told)
+	return e.inf.decode(e.delta.Old, engine.Delivered)
 }
 
 // Bytes is the newest state as the server sent it, in protobuf or JSON: a copy.
@@ -81,20 +81,19 @@ func (e Event[T]) Bytes() []byte { return e.delta.New.AppendBytes(nil) }
 type SubscribeOptions struct {
 	// Name is shown in Status and the log. Default: "subscriber-N".
 	Name string
-	// Latest merges what waits, always: of an object that changed several times
-	// before the handler got to it, one event from the state last delivered to
-	// the newest. Default: every change is delivered while at most Limit wait.
-	// Set it for handlers that care for states and not for steps.
+	// Latest always merges waiting events: an object that changed several times
+	// before the handler got to it gives one event, from the state last delivered
+	// to the newest. Default: every change is delivered while at most Limit wait.
+	// Set it for handlers that need the newest state and not each change.
 	Latest bool
 	// Limit is how many events may wait before they are merged per object. Zero or
 	// less is the default, 1024.
 	Limit int
-	// Resync reminds the handler of every object at this interval, as
-	// EventResynced. It asks the server nothing. Zero or less is the
-	// default, never.
+	// Resync calls the handler again for every object at this interval, with
+	// EventResynced. It makes no request. Zero or less is the default, never.
 	Resync time.Duration
-	// OnPanic is told of a panic of the handler. Default: it is logged. Either
-	// way the subscriber goes on with the next event.
+	// OnPanic is called when the handler panics. Default: the panic is logged.
+	// Either way the subscriber continues with the next event.
 	OnPanic func(key string, value any, stack []byte)
 }
 
@@ -104,8 +103,8 @@ type Subscription struct {
 	core *core
 }
 
-// Subscribe has handler called for every object that is there and every change
-// after, one call at a time, in the server's order, while the informer runs.
+// Subscribe calls handler for every object in the store and every later change, one
+// call at a time, in the server's order, while the informer runs.
 func (inf *Informer[T]) Subscribe(handler func(context.Context, Event[T]), o SubscribeOptions) *Subscription {
 	eo := engine.SubscribeOptions{Name: o.Name, Limit: o.Limit, Resync: o.Resync, OnPanic: o.OnPanic, View: inf.view}
 	if o.Latest {
@@ -117,7 +116,7 @@ func (inf *Informer[T]) Subscribe(handler func(context.Context, Event[T]), o Sub
 	return &Subscription{sub: inf.core.Subscribe(deliver, eo), core: inf.core}
 }
 
-// HasSynced tells whether the handler has returned from every object of the
+// HasSynced reports whether the handler has returned from every object of the
 // initial list.
 func (s *Subscription) HasSynced() bool {
 	select {
@@ -133,7 +132,7 @@ func (s *Subscription) HasSynced() bool {
 func (s *Subscription) Synced() <-chan struct{} { return s.sub.Synced() }
 
 // WaitSynced waits until the handler has returned from every object of the
-// initial list. The error says what keeps it.
+// initial list. The error says what it is waiting for.
 func (s *Subscription) WaitSynced(ctx context.Context) error {
 	var why error
 	select {

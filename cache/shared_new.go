@@ -76,7 +76,7 @@ func logWarning(message string, args ...any) { klog.V(2).InfoS("kinform: "+messa
 
 // object returns a record's object, for a handler.
 func (s *sharedIndexInformer) object(r *engine.Record) (any, error) {
-	return s.indexer.object(r, engine.Told)
+	return s.indexer.object(r, engine.Delivered)
 }
 
 // take passes an object of a source of objects on to the transform, if it is of

@@ -25,7 +25,7 @@ func TestObserver(t *testing.T) {
 		inf := NewInformer(Options{Observer: observer}, ReflectorOptions{}, map[string]Source{"": m})
 		view := &View{Name: "view", Decode: func(r *Record, _ Neighbour) (any, error) { return r.Key(), nil }}
 		inf.Subscribe(func(_ context.Context, d Delta) {
-			if _, err := inf.Decode(d.New, view, Told); err != nil {
+			if _, err := inf.Decode(d.New, view, Delivered); err != nil {
 				t.Error(err)
 			}
 			if d.Kind == Updated {

@@ -77,7 +77,7 @@ func (a *prefetcher) help(c *Collection, batch []Delta, from int) {
 		a.helpers.Go(func() {
 			for i := next.Add(-1); i > at.Load(); i = next.Add(-1) {
 				if r := batch[i].New; r != nil {
-					_, _ = c.Decode(r, a.view, Told) // the handler gets the error, too
+					_, _ = c.Decode(r, a.view, Delivered) // the handler gets the error, too
 				}
 			}
 		})

@@ -87,7 +87,7 @@ func TestDecodesAheadOfAReader(t *testing.T) {
 			if i == lead+1 {
 				<-a.last
 			}
-			obj, err := a.Decode(d.New, a.view, Told)
+			obj, err := a.Decode(d.New, a.view, Delivered)
 			if (err != nil) != (i == 10) || err == nil && obj != d.Key() {
 				t.Errorf("%s: %v, %v", d.Key(), obj, err)
 			}
@@ -108,7 +108,7 @@ func TestDecodesNothingForWhoDoesNotRead(t *testing.T) {
 		a := newAheadRun(t, false)
 		a.run(t, func(i int, d Delta) {
 			if i%stretch == 1 {
-				_, _ = a.Decode(d.New, a.view, Told) // one now and then
+				_, _ = a.Decode(d.New, a.view, Delivered) // one now and then
 			}
 			synctest.Wait()
 		})
@@ -123,7 +123,7 @@ func TestAltersNothingAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAheadRun(t, true)
 		a.run(t, func(i int, d Delta) {
-			_, _ = a.Decode(d.New, a.view, Told)
+			_, _ = a.Decode(d.New, a.view, Delivered)
 			synctest.Wait()
 			if len(a.decoded) != i+1 {
 				t.Errorf("%d objects are decoded after %d calls", len(a.decoded), i+1)

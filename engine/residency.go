@@ -31,9 +31,9 @@ const (
 	Read Use = iota
 	// Pass: an index function looks at it, and that may be all.
 	Pass
-	// Told: it is delivered to a handler. If the object changes again soon, the
+	// Delivered: it is delivered to a handler. If the object changes again soon, the
 	// handler will want this state as the old one, and the next one too.
-	Told
+	Delivered
 	// Sweep: it is one of many that somebody goes over. If that is done again
 	// soon, it counts as Read.
 	Sweep
@@ -46,11 +46,11 @@ const idle = 30 * time.Second
 // residency decides which objects of a collection stay decoded. The life of a decoded
 // object:
 //
-//	decoded for              it is       until
-//	Read, Sweep repeated     kept        nobody has read it for idle, or the budget is spent
-//	Told, object is hot      on hot      so much else is hot, or idle has passed
-//	Told, Pass, Sweep        on pass     so much else has passed, or idle has passed
-//	it left the store        on hot      the same; handlers want it as the old state
+//	decoded for                it is     until
+//	Read, Sweep repeated       kept      nobody has read it for idle, or the budget is spent
+//	Delivered, object is hot   on hot    so much else is hot, or idle has passed
+//	Delivered, Pass, Sweep     on pass   so much else has passed, or idle has passed
+//	it left the store          on hot    the same; handlers want it as the old state
 //
 // An object is hot if the state before it was delivered to a handler not long ago.
 // With AlwaysDecoded everything in the store is kept, with NeverDecoded nothing is.
@@ -124,13 +124,13 @@ const (
 func (m *residency) placeFor(use Use, marks uint32, sinceUse uint32) place {
 	wanted := use == Read ||
 		use == Sweep && sinceUse <= recently ||
-		use == Told && marks&hot != 0
+		use == Delivered && marks&hot != 0
 	switch {
 	case m.mode == AlwaysDecoded && marks&superseded == 0:
 		return inKeeper
 	case m.mode == NeverDecoded || !wanted && marks&superseded == 0:
 		return onPass
-	case use == Told || marks&superseded != 0:
+	case use == Delivered || marks&superseded != 0:
 		return onHot
 	}
 	return inKeeper
@@ -142,10 +142,10 @@ func (m *residency) touch(r *Record, v *View, use Use) {
 	case use == Pass || m.mode == NeverDecoded:
 	case r.use.has(kept):
 		r.use.set(used)
-		if use == Told {
+		if use == Delivered {
 			r.use.stamp(m.now.Load())
 		}
-	case use == Told && (!r.use.has(hot) || r.use.has(ringed)):
+	case use == Delivered && (!r.use.has(hot) || r.use.has(ringed)):
 		r.use.stamp(m.now.Load())
 	default:
 		m.admit(r, v, use)
@@ -162,7 +162,7 @@ func (m *residency) admit(r *Record, v *View, use Use) {
 		now = coarseNow()
 	}
 	sinceUse := uint32(0)
-	if use == Sweep || use == Told {
+	if use == Sweep || use == Delivered {
 		sinceUse = now - r.use.stamp(now)
 	}
 	m.mu.Lock()

@@ -94,8 +94,8 @@ func TestSeveralSubscribersShareMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newResidents(t, Automatic, passingSeveral)
 		s.resident.readers(2)
-		s.want(t, "first subscriber", Told, passingSeveral)
-		s.want(t, "second subscriber", Told, 0)
+		s.want(t, "first subscriber", Delivered, passingSeveral)
+		s.want(t, "second subscriber", Delivered, 0)
 		<-time.After(3 * idle)
 		for r := range s.All() {
 			if r.decodings.Load() != nil {
@@ -125,7 +125,7 @@ func TestOldStatesOfHotObjectsAreAtHand(t *testing.T) {
 				old := s.Get(r.Key())
 				s.Apply([]Change{{Record: r}})
 				for _, told := range []*Record{old, r} {
-					if _, err := s.Decode(told, s.view, Told); err != nil {
+					if _, err := s.Decode(told, s.view, Delivered); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -228,7 +228,7 @@ func TestPackedAgainIsNotCharged(t *testing.T) {
 		if f.Get("a") == young {
 			t.Fatal("not settled")
 		}
-		if _, err := f.Decode(young, f.view, Told); err != nil { // a handler that lags
+		if _, err := f.Decode(young, f.view, Delivered); err != nil { // a handler that lags
 			t.Fatal(err)
 		}
 		f.remove("a", "1")

@@ -36,7 +36,7 @@ func (f *feed) update(name string, size int) {
 		if r == nil {
 			continue
 		}
-		if _, err := f.Decode(r, f.view, Told); err != nil {
+		if _, err := f.Decode(r, f.view, Delivered); err != nil {
 			f.t.Fatal(err)
 		}
 	}
@@ -71,7 +71,7 @@ func TestDecodedStatesAgeUnderLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newBulky(t, Automatic)
 		f.put("quiet", "uid", 1000)
-		if _, err := f.Decode(f.Get("quiet"), f.view, Told); err != nil {
+		if _, err := f.Decode(f.Get("quiet"), f.view, Delivered); err != nil {
 			t.Fatal(err)
 		}
 		for range 4 * idle / time.Second {
@@ -113,7 +113,7 @@ func TestNothingStaysOfDeletedObjects(t *testing.T) {
 				t.Fatal(err)
 			}
 			f.Apply([]Change{{Record: final, Gone: true}})
-			if _, err := f.Decode(final, f.view, Told); err != nil {
+			if _, err := f.Decode(final, f.view, Delivered); err != nil {
 				t.Fatal(err)
 			}
 			refuse = true

@@ -182,7 +182,7 @@ func TestAnotherStateIsAtHand(t *testing.T) {
 		f.put("a", "1", 1000)
 		f.put("b", "2", 1000)
 		f.read("a") // 4
-		if _, err := f.Decode(third, f.view, Told); err != nil {
+		if _, err := f.Decode(third, f.view, Delivered); err != nil {
 			t.Fatal(err)
 		}
 		f.put("a", "another", 1000)

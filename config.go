@@ -9,8 +9,8 @@ import (
 )
 
 // Describe returns the informer's whole running configuration and state, defaults
-// filled in, as of now: what is asked for and how, who is called, how it goes. Print
-// it, or marshal it to JSON. Nothing of the objects is in it.
+// filled in, as of now: what is requested and how, the handlers, the health. Print
+// it, or marshal it to JSON. It contains no object data.
 func (inf *Informer[T]) Describe() describe.Description {
 	d := inf.core.describe()
 	d.ObjectType = inf.view.Name
@@ -37,7 +37,7 @@ func (c *core) describe() describe.Description {
 		d.Source.Namespaces = namespaces
 	}
 	d.Source.Compression = c.options.Compression.String()
-	d.Source.ErrorHandler = c.hears.names()
+	d.Source.ErrorHandler = c.hooks.names()
 	d.Store.MutationDetector = c.options.MutationDetector != MutationDetectorOff
 	d.Store.MutationDetection = c.options.MutationDetector.String()
 	types := c.views.names()

@@ -8,14 +8,14 @@ import (
 	"github.com/kinform/kinform/engine"
 )
 
-// errWithheld stands for what is wrong with a Secret. Decoders quote what they
+// errWithheld replaces the decoding error of a Secret. Decoders quote what they
 // cannot read, and errors get into logs.
-var errWithheld = errors.New("the bytes do not fit (what is wrong is not told, as it is a Secret)")
+var errWithheld = errors.New("the bytes do not fit (details are withheld, as it is a Secret)")
 
-// isSecret tells whether a resource is one whose values are nobody's business.
+// isSecret reports whether the values of a resource must not be logged.
 func isSecret(r schema.GroupResource) bool { return r == schema.GroupResource{Resource: "secrets"} }
 
-// discreet has a decoder of Secrets say nothing of what it saw.
+// discreet returns a decoder whose errors quote nothing.
 func discreet(decode decoder) decoder {
 	return func(r *engine.Record, near engine.Neighbour) (obj any, err error) {
 		defer func() {

@@ -1,5 +1,5 @@
 // Package kinform keeps a local, indexed, always-current copy of objects in a
-// Kubernetes API server and tells your handlers what changed.
+// Kubernetes API server and calls your handlers when something changes.
 //
 //	pods, err := kinform.New[*corev1.Pod](cfg, kinform.Options{})
 //	byNode, err := pods.AddIndex("node", func(p *corev1.Pod) []string { return []string{p.Spec.NodeName} })
@@ -22,15 +22,15 @@
 //  1. Order. For one subscriber, calls never overlap, and the states of one
 //     object arrive in the server's order: Added, then any number of Updated,
 //     then Deleted; never Updated or Deleted before Added.
-//  2. Store first. When a handler hears of a change, store and indexes have it
-//     already, or something newer.
-//  3. Late joiners get one Added for each object that is there, then everything
-//     after: nothing twice, nothing missed.
+//  2. Store first. When a handler is called for a change, the store and the indexes
+//     already have it, or something newer.
+//  3. Late joiners get one Added for each object in the store, then every later
+//     change: nothing twice, nothing missed.
 //  4. Sync is per subscriber: it is done when the handler has returned from every
 //     object of the initial list. Nothing polls.
-//  5. A relist is atomic to readers, keeps what has not changed as it is, reports
-//     what vanished as Deleted with FinalStateUnknown, and tells subscribers only
-//     what differs.
+//  5. A relist is atomic to readers, leaves unchanged objects alone, reports objects
+//     that are gone as Deleted with FinalStateUnknown, and delivers only what
+//     differs.
 //  6. Never back in time. A state is not replaced by an older one. The one
 //     exception is a server whose own history went back (restored from a backup):
 //     a consistent list that is older than what the store holds starts a new
@@ -39,30 +39,31 @@
 //  7. Slow subscribers cost what the live objects cost. Every event is delivered
 //     while at most SubscribeOptions.Limit wait, of 16 MiB at most; beyond that,
 //     or always with Latest, states in the middle are merged per object: Old is
-//     the state last delivered, New the newest. A panicking subscriber does not touch the others;
-//     a slow one holds them up once, by 50 ms at most.
+//     the state last delivered, New the newest. A panicking subscriber does not affect
+//     the others; a slow one delays them once, by 50 ms at most.
 //  8. Nothing is silent. Status gives state, cause, attempts, resource version and
 //     staleness; WaitSynced returns the cause (forbidden, no such resource,
-//     unreachable, …) and not just a time-out. Whether a refusal is waited out, ends
-//     Run, or counts as an empty resource is Options.Policy. An informer that fails
-//     does not touch the others of its factory. docs/faults.md shows what is seen
-//     of each fault.
+//     unreachable, …) and not just a timeout. Options.Policy decides whether a refusal
+//     is retried, ends Run, or counts as an empty resource. An informer that fails
+//     does not affect the others of its factory. docs/faults.md shows what each
+//     fault looks like.
 //  9. Stop means stopped. Run returns when all its goroutines have.
-//     Subscription.Stop waits for the handler, and does not dead-lock when the
+//     Subscription.Stop waits for the handler, and does not deadlock when the
 //     handler itself calls it. An informer can be run again.
 //  10. Bad input is contained. An object that cannot be scanned or indexed is
 //     reported and counted, and its last good state kept where there is one; one
 //     that does not fit the informer's type is reported, counted, and left out of
-//     lists; Event.New and Lister.Get return an error for it. The rest goes on.
+//     lists; Event.New and Lister.Get return an error for it. Other objects are not
+//     affected.
 //     Nothing that a server sends makes the process panic, hang or grow without
 //     bound.
 //
 // # Reading
 //
 // Objects are shared between all readers and must not be changed; copy them first
-// (DeepCopy). A change would be seen by other readers, and by those of later states
-// of the same object, as states share the parts that are the same in both; it is
-// gone when the object has not been read for a while, and after sixteen states at
-// the latest. The cache itself holds bytes and cannot be corrupted.
-// Options.MutationDetector finds who does it.
+// (DeepCopy). A change would be seen by other readers, and in later states of the
+// same object, as states share their equal parts. It disappears when the object has
+// not been read for a while, and after sixteen states at the latest. The cache
+// itself holds bytes and cannot be corrupted. Options.MutationDetector finds the
+// reader that made the change.
 package kinform

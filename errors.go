@@ -10,7 +10,7 @@ import (
 	"github.com/kinform/kinform/engine"
 )
 
-// ErrRunning says that the informer runs already.
+// ErrRunning says that the informer is already running.
 var ErrRunning = engine.ErrRunning
 
 // ErrNotFound says that the cache does not have an object. It satisfies
@@ -102,8 +102,8 @@ func (e *RefusedError) Error() string {
 // Unwrap gives the server's answer and ErrRefused, for errors.Is and errors.As.
 func (e *RefusedError) Unwrap() []error { return []error{e.Err, ErrRefused} }
 
-// ConflictError says that an informer was asked of a factory with an option that
-// another one of the same objects, which it would share a watch with, has otherwise.
+// ConflictError says that a factory was asked for an informer with an option that
+// differs from that of an existing informer with which it would share a watch.
 type ConflictError struct {
 	// Resource is what both select.
 	Resource string

@@ -56,8 +56,8 @@ func NewFactory(cfg *rest.Config, defaults Options) (*Factory, error) {
 // that is asked for after Start runs at the next Start.
 //
 // Informers with equal Resource, Namespaces and selectors share one watch and one
-// store. Logger, OnFailure and OnMutation are those of each reader: all of them hear
-// of what happens. All other options have to be the same.
+// store. Logger, OnFailure and OnMutation belong to each reader: all of them are
+// called. All other options have to be the same.
 //
 // Possible errors: *ConflictError, and what is wrong with the options.
 func For[T any](f *Factory, o Options) (*Informer[T], error) {
@@ -91,14 +91,14 @@ func (f *Factory) coreFor(t reflect.Type, asked Options) (*core, error) {
 		if err := agree(s.query.String(), s.options, o); err != nil {
 			return nil, err
 		}
-		s.hears.add(asked, f.defaults)
+		s.hooks.add(asked, f.defaults)
 		return s.core, nil
 	}
 	c, err := newCore(f.client, t, o, &f.server)
 	if err != nil {
 		return nil, err
 	}
-	c.hears.add(asked, f.defaults)
+	c.hooks.add(asked, f.defaults)
 	f.cores = append(f.cores, &sharedCore{core: c, selection: selection})
 	return c, nil
 }
@@ -122,7 +122,7 @@ func (f *Factory) Start(ctx context.Context) error {
 			continue
 		}
 		s.started = true
-		f.running.Go(func() { _ = s.Run(f.ctx) }) // if it is refused, Status and WaitSynced tell
+		f.running.Go(func() { _ = s.Run(f.ctx) }) // Status and WaitSynced report a refusal
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (f *Factory) WaitSynced(ctx context.Context) error {
 // errOther ends the wait for an informer because another one was refused.
 var errOther = errors.New("another informer was refused")
 
-// Status tells how each informer is doing.
+// Status returns the status of each informer.
 func (f *Factory) Status() []Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -25,7 +25,7 @@ import (
 	"github.com/kinform/kinform/apisim"
 )
 
-var update = flag.Bool("update", false, "write docs/faults.md anew")
+var update = flag.Bool("update", false, "write docs/faults.md again")
 
 // stage is a server, and an informer that something happens to.
 type stage struct {
@@ -149,7 +149,7 @@ var faults = []fault{
 	}, does: "lists at intervals, 0.8 s at first, 30 to 45 s at last, and tries to watch after each list", user: "grant `watch`"},
 	{name: "405 for the watch: the server cannot do it", reason: kinform.ReasonUnsupported, first: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: watches, Status: 405})
-	}, does: "lists at intervals, 0.8 s at first, 30 to 45 s at last, and tries to watch after each list", user: "nothing, if what is up to 45 s old will do"},
+	}, does: "lists at intervals, 0.8 s at first, 30 to 45 s at last, and tries to watch after each list", user: "nothing, if data up to 45 s old is good enough"},
 	{name: "404: the server does not have the resource", reason: kinform.ReasonNoResource, first: func(s *stage) { s.options.Resource = gadgets },
 		does: tries, user: "install the CRD, or correct `Resource`; `Policy: PolicyOptional` counts it as empty"},
 	{name: "404 with `Policy: PolicyOptional`", reason: kinform.ReasonNoResource, first: func(s *stage) {
@@ -168,47 +168,47 @@ var faults = []fault{
 	}, does: tries, user: "look at the proxy"},
 	{name: "200 with a page of HTML: a sign-in page", reason: kinform.ReasonGarbled, first: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: onConfigMaps, Status: 200, Body: page})
-	}, does: tries, user: "check the address and the proxy: who answers is no API server"},
-	{name: "410 in the midst of a paged list", first: func(s *stage) {
+	}, does: tries, user: "check the address and the proxy: what answers is not an API server"},
+	{name: "410 in the middle of a paged list", first: func(s *stage) {
 		s.options.PageSize = 1
 		s.server.Inject(apisim.Fault{Match: apisim.Match{Resource: "configmaps", Func: func(r *http.Request) bool {
 			return r.URL.Query().Get("continue") != ""
 		}}, Status: 410, Times: 1})
-	}, seen: settled(0), does: "lists anew, at once", user: "nothing; leave `PageSize` unset"},
+	}, seen: settled(0), does: "lists again, at once", user: "nothing; leave `PageSize` unset"},
 	{name: "410 for a watch: the version is forgotten", first: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: watches, Status: 410, Times: 1})
 	}, seen: func(s *stage, st kinform.Status) bool { return st.Sources[0].Expired > 0 && settled(0)(s, st) },
-		does: "lists anew, at once; tells what differs", user: "nothing; `Sources[0].Expired` counts them"},
+		does: "lists again, at once; delivers what differs", user: "nothing; `Sources[0].Expired` counts them"},
 	{name: "410 after every list", reason: kinform.ReasonExpired, first: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: watches, Status: 410})
-	}, does: "lists anew, ever more rarely, every 30 to 45 s at last", user: "look at etcd's compaction and the size of the watch cache"},
+	}, does: "lists again, ever more rarely, every 30 to 45 s at last", user: "look at etcd's compaction and the size of the watch cache"},
 
 	// The way there.
-	{name: "nobody listens", reason: kinform.ReasonUnreachable, first: func(s *stage) { s.config.Host = closedPort(s) },
+	{name: "nothing listens", reason: kinform.ReasonUnreachable, first: func(s *stage) { s.config.Host = closedPort(s) },
 		does: tries, user: "check the address, the server and the firewall"},
 	{name: "the certificate is not trusted", reason: kinform.ReasonTLS, first: func(s *stage) {
 		s.server = startSim(s, apisim.Options{TLS: true})
 		s.config = s.server.Config()
 		s.config.CAData = nil
-	}, does: tries + "; never goes on without", user: "give the right CA; the server's certificate may also be out of date, or for another name"},
+	}, does: tries + "; never continues without", user: "give the right CA; the server's certificate may also be out of date, or for another name"},
 	{name: "https, where the server speaks http", reason: kinform.ReasonTLS, first: func(s *stage) {
 		s.config.Host = strings.Replace(s.config.Host, "http://", "https://", 1)
 	}, does: tries, user: "check the address"},
 	{name: "the server never answers", reason: kinform.ReasonStalled, first: func(s *stage) {
 		s.options.Silence = 100 * time.Millisecond
 		s.server.Inject(apisim.Fault{Match: onConfigMaps, Hang: true})
-	}, does: "gives the request up after `Silence`, 150 s by default, and tries again", user: "look at the network: a firewall may drop packets silently"},
-	{name: "the server falls silent in the midst", reason: kinform.ReasonStalled, later: func(s *stage) {
+	}, does: "gives up the request after `Silence`, 150 s by default, and tries again", user: "look at the network: a firewall may drop packets silently"},
+	{name: "the server falls silent in the middle of a watch", reason: kinform.ReasonStalled, later: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: onConfigMaps, Hang: true})
 	}, first: func(s *stage) { s.options.Silence = 300 * time.Millisecond },
-		does: keepsServes + "asks after `Silence` whether the server is there, and opens the watch anew", user: "watch `Staleness`"},
+		does: keepsServes + "asks after `Silence` whether the server is there, and opens the watch again", user: "watch `Staleness`"},
 	{name: "the connection breaks before an answer", reason: kinform.ReasonDisconnected, first: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: onConfigMaps, Reset: true})
 	}, does: tries, user: "look at the network"},
-	{name: "the connection breaks in the midst of a list", reason: kinform.ReasonDisconnected, first: func(s *stage) {
+	{name: "the connection breaks in the middle of a list", reason: kinform.ReasonDisconnected, first: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: onConfigMaps, CutAfterBytes: 100})
 	}, does: "takes nothing of it; " + tries, user: "look at the network, and at time-outs of proxies"},
-	{name: "the connection breaks in the midst of an event", reason: kinform.ReasonDisconnected, first: func(s *stage) {
+	{name: "the connection breaks in the middle of an event", reason: kinform.ReasonDisconnected, first: func(s *stage) {
 		s.server.Inject(apisim.Fault{Match: watches, TruncateFrame: 1})
 	}, later: (*stage).change, does: keepsServes + "asks for the server's version and resumes the watch", user: "nothing, if it is rare"},
 	{name: "a watch ends at once, each time", reason: kinform.ReasonDisconnected, first: func(s *stage) {
@@ -226,11 +226,11 @@ var faults = []fault{
 			}
 		})
 	}, later: (*stage).change,
-		does: "lists after two watches that brought nothing, 300 s by default; where that finds changes, every 30 s from then on", user: "have the proxy not buffer; watch `Staleness`"},
+		does: "lists after two watches that brought nothing, 300 s by default; where that finds changes, every 30 s from then on", user: "turn buffering off in the proxy; watch `Staleness`"},
 
 	// What is sent.
 	{name: "a watch sends garbage", reason: kinform.ReasonGarbled, first: watchSays(`{"type":"ADDED","object":{"metadata":{"name":["a"]}}}` + "\n"),
-		does: keepsServes + "resumes the watch once, then lists to get past it", user: "if it lasts, look at what is between"},
+		does: keepsServes + "resumes the watch once, then lists to get past it", user: "if it persists, look at the proxies in between"},
 	{name: "a frame that is too large", reason: kinform.ReasonGarbled, first: func(s *stage) { s.options.MaxObjectSize = 2048 }, later: func(s *stage) {
 		create(s, client(s, s.server), core("configmaps"), "default", configMap("huge", strings.Repeat("x", 4096)))
 	}, does: keepsServes + "holds no more than `MaxObjectSize` of it; tries again", user: "raise `MaxObjectSize` if the object is meant to be that large"},
@@ -240,7 +240,7 @@ var faults = []fault{
 	{name: "an error event in a watch: 410",
 		first: watchSays(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","message":"too old resource version","reason":"Expired","code":410}}` + "\n"),
 		seen:  func(s *stage, st kinform.Status) bool { return st.Sources[0].Expired > 0 && settled(0)(s, st) },
-		does:  "lists anew, at once; tells what differs", user: "nothing"},
+		does:  "lists again, at once; delivers what differs", user: "nothing"},
 	{name: "an object in a list that cannot be read", first: func(s *stage) {
 		s.options.JSON = true
 		s.tamper(func(r *http.Request, resp *http.Response) {
@@ -257,18 +257,18 @@ var faults = []fault{
 			}
 			return nil
 		})
-	}, seen: settled(1), does: "goes on; the object is not found in that index, and a later state of it is not taken before the function takes it", user: "mend the function"},
+	}, seen: settled(1), does: "continues; the object is not found in that index, and a later state of it is not taken before the function takes it", user: "fix the function"},
 	{name: "a handler panics", later: func(s *stage) {
 		s.inf.Subscribe(func(_ context.Context, ev kinform.Event[*unstructured.Unstructured]) {
 			if ev.Name() == "a" {
 				panic("out of order")
 			}
 		}, kinform.SubscribeOptions{Name: "mine"})
-	}, seen: settled(1), does: "goes on with the next event", user: "mend the handler; `OnPanic` gets the stack"},
+	}, seen: settled(1), does: "continues with the next event", user: "fix the handler; `OnPanic` gets the stack"},
 	{name: "a WatchList without its closing bookmark", first: func(s *stage) {
 		s.options.WatchList = true
 		s.server.Inject(apisim.Fault{Match: onConfigMaps, DropInitialEventsEndBookmark: true})
-	}, seen: settled(1), does: "lists after 10 s, and remembers it of the server", user: "leave `WatchList` unset"},
+	}, seen: settled(1), does: "lists after 10 s, and remembers that for the server", user: "leave `WatchList` unset"},
 	{name: "the server was restored from a backup", later: func(s *stage) {
 		saved := s.server.Snapshot()
 		for range 5 {
@@ -278,11 +278,11 @@ var faults = []fault{
 		s.server.Restore(saved)
 	}, first: func(s *stage) { s.options.Backoff = quick },
 		// The restored server comes back, which is a failure of its own.
-		line: "history", seen: func(s *stage, st kinform.Status) bool { return s.log.count("history") > 0 && settled(0)(s, st) }, does: "replaces everything, tells what differs, counts it in `Sources[0].Epochs`", user: "nothing"},
+		line: "history", seen: func(s *stage, st kinform.Status) bool { return s.log.count("history") > 0 && settled(0)(s, st) }, does: "replaces everything, delivers what differs, counts it in `Sources[0].Epochs`", user: "nothing"},
 }
 
 // TestFaultsAreExplained has each fault happen, and writes down what the user sees.
-// docs/faults.md is what it wrote; -update writes it anew.
+// docs/faults.md is what it wrote; -update writes it again.
 func TestFaultsAreExplained(t *testing.T) {
 	rows := make([]string, len(faults))
 	t.Run("fault", func(t *testing.T) {
@@ -308,7 +308,7 @@ func TestFaultsAreExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(want, []byte(got)) {
-		t.Errorf("%s is not what happens; go test -run %s -update . writes it anew. What happens:\n%s", file, t.Name(), got)
+		t.Errorf("%s is not what happens; go test -run %s -update . writes it again. What happens:\n%s", file, t.Name(), got)
 	}
 }
 
@@ -422,7 +422,7 @@ Each row was produced by having it happen (TestFaultsAreExplained writes this fi
 *State* and *reason* are those of ` + "`Status()`" + `, right after the first failure. *WaitSynced* is what it says when its context
 ends then. *Log* is the line that is logged when the fault begins; while it lasts, it is counted in ` + "`Status().Sources[0].Attempts`" + `
 and not logged again; when it is over, the line is ` + "`recovered`" + `, with the number of failures. Whatever fails, the store keeps what
-it has, readers read on, and ` + "`Staleness()`" + ` tells how old that is.
+it has, readers read on, and ` + "`Staleness()`" + ` says how old that is.
 
 | What fails | State | Reason | WaitSynced | Log | What kinform does | What you do |
 |---|---|---|---|---|---|---|

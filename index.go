@@ -16,7 +16,7 @@ type Index[T any] struct {
 }
 
 // AddIndex adds an index to an informer, whether it runs or not. The function is
-// called once for each state of each object; it must not call the informer. An
+// called once for each state of each object. It must not call the informer. An
 // object for which it panics is rejected: counted in Status, its last good state
 // kept.
 //
@@ -37,15 +37,15 @@ func (inf *Informer[T]) AddIndex(name string, values func(T) []string) (Index[T]
 // number or boolean that it has there. Unlike the functions of AddIndex, a path
 // needs no decoded objects: the values are read from the bytes.
 //
-// Possible errors: ErrIndexExists, and what is wrong with the path: for types of
-// k8s.io/api it is checked.
+// Possible errors: ErrIndexExists, and an error that says what is wrong with the
+// path. Paths into types of k8s.io/api are checked.
 func (inf *Informer[T]) AddFieldIndex(name, path string) (Index[T], error) {
 	t, err := structOf[T]()
 	if err != nil {
 		return Index[T]{}, err
 	}
 	if t == unstructuredType {
-		t = inf.core.views.nativeType() // nil where the bytes explain themselves
+		t = inf.core.views.nativeType() // nil where the bytes are self-describing
 	}
 	p, err := wire.ParsePath(path, t)
 	if err != nil {
@@ -68,8 +68,8 @@ func (inf *Informer[T]) addIndex(name string, values func(*engine.Record) ([]str
 	return Index[T]{inf: inf, name: name}, nil
 }
 
-// Remove removes the index from the informer: its function is not called any more,
-// and nothing is found in it. Its name is free again.
+// Remove removes the index from the informer: its function is no longer called, and
+// nothing is found in it. Its name can be used again.
 func (ix Index[T]) Remove() {
 	_ = ix.inf.core.RemoveIndex(ix.name) // it may be removed already
 }

@@ -16,8 +16,8 @@ import (
 )
 
 // Informer keeps a copy of one resource of an API server, up to date while Run
-// runs, and tells subscribers what changes. T is how its objects are read: a
-// pointer to a type of k8s.io/api, to a struct of your own with JSON tags, to
+// runs, and calls subscribers when it changes. T is how its objects are read: a
+// pointer to a type of k8s.io/api, to your own struct with JSON tags, to
 // unstructured.Unstructured, or to metav1.PartialObjectMetadata.
 //
 // All methods may be called by many goroutines, before, while and after it runs.
@@ -26,8 +26,7 @@ type Informer[T any] struct {
 	view *engine.View
 }
 
-// New returns an informer for the server of cfg. It asks the server nothing yet;
-// Run does.
+// New returns an informer for the server of cfg. It makes no request; Run does.
 func New[T any](cfg *rest.Config, o Options) (*Informer[T], error) {
 	client, err := kube.NewClient(bounded(cfg))
 	if err != nil {
@@ -41,19 +40,19 @@ func New[T any](cfg *rest.Config, o Options) (*Informer[T], error) {
 	if err != nil {
 		return nil, fmt.Errorf("kinform: %w", err)
 	}
-	c.hears.add(o, Options{})
+	c.hooks.add(o, Options{})
 	return &Informer[T]{core: c, view: c.views.of(t)}, nil
 }
 
 // View returns another way of reading an informer's objects: the same watch, the
-// same store, the same Run. An informer of metadata has nothing else to show.
+// same store, the same Run. An informer of metadata has no other views.
 func View[U, T any](inf *Informer[T]) (*Informer[U], error) {
 	t, err := structOf[U]()
 	if err != nil {
 		return nil, err
 	}
 	if !inf.core.canShow(t) {
-		return nil, fmt.Errorf("kinform: %s holds what %s cannot be made of", inf.core.query, t)
+		return nil, fmt.Errorf("kinform: %s: the stored objects cannot be read as %s", inf.core.query, t)
 	}
 	return &Informer[U]{core: inf.core, view: inf.core.views.of(t)}, nil
 }
@@ -62,7 +61,7 @@ func View[U, T any](inf *Informer[T]) (*Informer[U], error) {
 func structOf[T any]() (reflect.Type, error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
-		return nil, fmt.Errorf("kinform: %s is no pointer to a struct, such as *corev1.Pod", t)
+		return nil, fmt.Errorf("kinform: %s is not a pointer to a struct, such as *corev1.Pod", t)
 	}
 	return t.Elem(), nil
 }
@@ -72,13 +71,13 @@ type core struct {
 	*engine.Informer
 	query     kube.Query
 	options   Options
-	hears     hears
+	hooks     hooks
 	mutations *mutation.Detector // nil if nobody asked for one
 	views     views
 }
 
-// newCore makes a core. What is found out of the server is shared with others of
-// the same server.
+// newCore makes a core. What it learns about the server is shared with other cores
+// of the same server.
 func newCore(client rest.Interface, t reflect.Type, o Options, server *engine.Server) (*core, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -98,8 +97,8 @@ func newCore(client rest.Interface, t reflect.Type, o Options, server *engine.Se
 	}}
 	c.views.kind, c.views.secret = c.kind(t), isSecret(resource.GroupResource())
 	ro := o.reflector()
-	ro.Server, ro.OnFailure = server, c.hears.failed
-	c.Informer = engine.NewInformer(engine.Options{Residency: engine.Residency(o.Residency), Log: c.hears.log}, ro, c.sources(client, o.Namespaces))
+	ro.Server, ro.OnFailure = server, c.hooks.failed
+	c.Informer = engine.NewInformer(engine.Options{Residency: engine.Residency(o.Residency), Log: c.hooks.log}, ro, c.sources(client, o.Namespaces))
 	c.watchMutations(o)
 	return c, nil
 }
@@ -117,8 +116,8 @@ func (c *core) sources(client rest.Interface, namespaces []string) map[string]en
 	return sources
 }
 
-// kind returns what tells the kind of the objects: their Go type, or else the
-// server.
+// kind returns a function that gives the kind of the objects: from their Go type, or
+// else from the server.
 func (c *core) kind(t reflect.Type) func() schema.GroupVersionKind {
 	if gvk, ok := kindOf(t); ok {
 		return func() schema.GroupVersionKind { return gvk }
@@ -129,7 +128,7 @@ func (c *core) kind(t reflect.Type) func() schema.GroupVersionKind {
 	}
 }
 
-// canShow tells whether objects of a type can be made of what is stored.
+// canShow reports whether the stored objects can be read as a type.
 func (c *core) canShow(t reflect.Type) bool {
 	switch {
 	case t == metadataType:
@@ -143,12 +142,12 @@ func (c *core) canShow(t reflect.Type) bool {
 }
 
 // Run lists, watches and calls the handlers until ctx ends. It returns when all
-// its goroutines have. It can be run again, and goes on where it was.
+// its goroutines have. It can be run again, and continues where it was.
 //
 // Possible errors: ErrRunning; *RefusedError with PolicyFailFast.
 func (inf *Informer[T]) Run(ctx context.Context) error { return inf.core.Run(ctx) }
 
-// Run runs the engine, and looks a last time for readers that changed something.
+// Run runs the engine, then checks a last time for readers that changed objects.
 func (c *core) Run(ctx context.Context) error {
 	err := c.Informer.Run(ctx)
 	if !errors.Is(err, ErrRunning) {
@@ -160,16 +159,15 @@ func (c *core) Run(ctx context.Context) error {
 // WaitSynced waits for the engine.
 func (c *core) WaitSynced(ctx context.Context) error { return ownError(c.Informer.WaitSynced(ctx)) }
 
-// HasSynced tells whether the first list is in the store.
+// HasSynced reports whether the first list is in the store.
 func (inf *Informer[T]) HasSynced() bool { return inf.core.HasSynced() }
 
 // Synced is closed when the first list is in the store.
 func (inf *Informer[T]) Synced() <-chan struct{} { return inf.core.Synced() }
 
 // WaitSynced waits until the first list is in the store. When ctx ends before, or
-// the server refuses and the policy is
-// PolicyFailFast, the error is a *SyncError, which
-// says what keeps it: forbidden, no such resource, refused, …
+// the server refuses and the policy is PolicyFailFast, the error is a *SyncError,
+// which gives the cause: forbidden, no such resource, unreachable, …
 func (inf *Informer[T]) WaitSynced(ctx context.Context) error { return inf.core.WaitSynced(ctx) }
 
 // decode returns a record's object. The view makes objects of type T and nothing

@@ -36,14 +36,13 @@ var groupOf = map[string]string{
 	"storagemigration":      "storagemigration.k8s.io",
 }
 
-// otherPackages are types of Kubernetes itself that live elsewhere.
+// otherPackages are packages of Kubernetes' own types outside k8s.io/api.
 var otherPackages = map[string]schema.GroupVersion{
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1": {Group: "apiextensions.k8s.io", Version: "v1"},
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1":       {Group: "apiregistration.k8s.io", Version: "v1"},
 }
 
-// kindOf finds the kind of a Go type of Kubernetes itself from where it is
-// declared.
+// kindOf derives the kind of one of Kubernetes' own Go types from its package.
 func kindOf(t reflect.Type) (schema.GroupVersionKind, bool) {
 	if gv, ok := otherPackages[t.PkgPath()]; ok {
 		return gv.WithKind(t.Name()), true
@@ -74,7 +73,7 @@ func resourceOf(t reflect.Type, asked schema.GroupVersionResource) (schema.Group
 	}
 	gvk, ok := kindOf(t)
 	if !ok {
-		return asked, fmt.Errorf("%s is no type of k8s.io/api, so Options.Resource must name its group, version and plural", t)
+		return asked, fmt.Errorf("%s is not a type of k8s.io/api, so Options.Resource must name its group, version and plural", t)
 	}
 	plural, _ := meta.UnsafeGuessKindToResource(gvk)
 	return plural, nil

@@ -7,13 +7,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// largestError is what is read of an answer that is an error. The REST client reads
-// such answers whole, however long they are; no server has that much to say.
+// largestError is how much of an error response is read. The REST client reads such
+// responses whole, however long they are; no real error is that long.
 const largestError = 64 << 10
 
-// bounded returns a configuration whose client reads no more than that of an error.
-// What is no error is bounded where it is read, by Options.MaxObjectSize; headers
-// are bounded by net/http.
+// bounded returns a configuration whose client reads at most largestError of an
+// error response. Other responses are bounded where they are read, by
+// Options.MaxObjectSize; headers are bounded by net/http.
 func bounded(cfg *rest.Config) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return boundedErrors{rt} })

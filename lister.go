@@ -9,10 +9,10 @@ import (
 	"github.com/kinform/kinform/engine"
 )
 
-// Lister reads an informer's objects. What it yields is the state at the moment
-// when the iteration begins; no change waits for it, however long it takes. Objects are shared
-// and must not be changed. An object that does not fit T is left out, and counted
-// in Status as rejected; Get returns its error.
+// Lister reads an informer's objects. An iteration yields the state at the moment it
+// begins; no change waits for it, however long it takes. Objects are shared and must
+// not be changed. An object that does not fit T is left out, and counted in Status
+// as rejected; Get returns its error.
 type Lister[T any] struct {
 	inf       *Informer[T]
 	namespace string

@@ -6,23 +6,23 @@ import (
 )
 
 // MutationDetector says how closely an informer looks for readers that change the
-// objects they got. The cache holds bytes, so what is found is exact: the object
-// that was handed out is not what its bytes make.
+// objects they got. The cache holds bytes, so a finding is exact: the object that
+// was handed out differs from what its bytes decode to.
 type MutationDetector uint8
 
 // How closely to look.
 const (
-	// MutationDetectorOff looks at nothing. It is the default.
+	// MutationDetectorOff checks nothing. It is the default.
 	MutationDetectorOff MutationDetector = iota
 
 	// MutationDetectorSampled remembers one of about a thousand objects that are
 	// handed out, 64 at a time, and decodes them again every 10 s, for a minute:
-	// cheap enough for production. It tells which object and which fields.
+	// cheap enough for production. It reports the object and the fields.
 	MutationDetectorSampled
 
 	// MutationDetectorFull remembers every object that is handed out, 32,768 at a
-	// time, and decodes them again every second. It tells also who got it. It is for
-	// tests: it keeps objects in memory, and takes the time to find each reader.
+	// time, and decodes them again every second. It also reports who got it. It is
+	// for tests: it keeps objects in memory, and finding each reader takes time.
 	MutationDetectorFull
 )
 
@@ -56,14 +56,14 @@ type Mutation struct {
 // String is one line for people.
 func (m Mutation) String() string { return mutation.Report(m).String() }
 
-// watchMutations starts looking for readers that change objects, if that is asked
-// for. What is found is logged, counted in Status and told to OnMutation.
+// watchMutations starts looking for readers that change objects, if enabled. Each
+// finding is logged, counted in Status and passed to OnMutation.
 func (c *core) watchMutations(o Options) {
 	resource := c.query.String()
 	c.mutations = mutation.New(o.MutationDetector.mode(), func(m mutation.Report) {
-		c.hears.log("an object was changed by a reader; copy it first (DeepCopy)",
+		c.hooks.log("an object was changed by a reader; copy it first (DeepCopy)",
 			"resource", resource, "key", m.Key, "type", m.Type, "fields", m.Fields, "readers", m.Readers)
-		c.hears.mutated(Mutation(m))
+		c.hooks.mutated(Mutation(m))
 	})
 }
 

@@ -21,9 +21,9 @@ type Options struct {
 	// others, for unstructured and for metadata-only objects.
 	Resource schema.GroupVersionResource
 
-	// Namespaces to look at, each with a list and a watch of its own. Default:
-	// all of them, with one. Set it where the rights do not reach further, or for
-	// few namespaces of a large cluster.
+	// Namespaces to list and watch, each with its own requests. Default: all
+	// namespaces, with one list and one watch. Set it where permissions are limited
+	// to some namespaces, or for few namespaces of a large cluster.
 	Namespaces []string
 
 	// LabelSelector and FieldSelector narrow what the server sends, as kubectl's
@@ -35,19 +35,19 @@ type Options struct {
 	// every field is kept.
 	DropManagedFields bool
 
-	// PageSize asks for lists in pages of so many objects. Default: one streamed
+	// PageSize requests lists in pages of that many objects. Default: one streamed
 	// request, which is read as it arrives and so needs no pages. Set it for
 	// servers that cannot stream.
 	PageSize int64
 
 	// ConsistentFirstList asks the server for its newest state at the first list.
-	// Default: whatever its cache holds, which is cheaper for it; the watch brings
-	// the rest.
+	// Default: what its cache holds, which costs the server less; the watch brings
+	// later changes.
 	ConsistentFirstList bool
 
 	// WatchList asks for the first list through the watch. Default: LIST, which
-	// costs both sides less. Where the closing bookmark does not come within
-	// 10 s of silence, LIST is used after all.
+	// costs both sides less. If 10 s pass without an event and without the closing
+	// bookmark, LIST is used instead.
 	WatchList bool
 
 	// JSON keeps the server from sending protobuf. Default: protobuf for types
@@ -56,44 +56,45 @@ type Options struct {
 
 	// Compression says whether the server is asked to compress lists:
 	// CompressionFar, CompressionAlways or CompressionNever. Default: CompressionFar,
-	// unless the server is on this machine or that of the cluster around the program.
-	// Set CompressionAlways where that network is slow or paid for.
+	// which compresses unless the server is on this machine or is that of the cluster
+	// which the program runs in. Set CompressionAlways where that network is slow or
+	// billed by volume.
 	Compression Compression
 
 	// Residency says for how long objects stay decoded: ResidencyAutomatic,
 	// ResidencyAlways, ResidencyNever, or a number of bytes that decoded objects may
-	// weigh together. Default: ResidencyAutomatic, while they are read. Set a number
-	// where memory is scarce, ResidencyAlways where a read again must be as fast as
-	// can be.
+	// take together. Default: ResidencyAutomatic, while they are read. Set a number
+	// where memory is scarce, ResidencyAlways where repeated reads must be as fast as
+	// possible.
 	Residency Residency
 
-	// MaxObjectSize is the largest object that is taken from the server; one that
-	// is larger is an error. Default: 64 MiB. A server limits objects to about
-	// 3 MiB itself.
+	// MaxObjectSize is the largest object that is accepted from the server; a larger
+	// one is an error. Default: 64 MiB. Servers themselves limit objects to about
+	// 3 MiB.
 	MaxObjectSize int64
 
-	// Silence is how long a watch may send nothing before the server is asked
-	// whether it is still there, and the watch opened anew. Default: 150 s. Raise it
-	// for servers without bookmarks.
+	// Silence is how long a watch may send nothing before the server is probed and
+	// the watch opened again. Default: 150 s. Raise it for servers without bookmarks.
 	Silence time.Duration
 
 	// Poll is how often the resource is listed while it cannot be watched: the server
-	// or a proxy refuses watches, or what they bring never arrives. Each time the watch
-	// is tried again. Default: 30 s. Raise it where lists are dear and a store that old
-	// is good enough.
+	// or a proxy refuses watches, or their events never arrive. The watch is tried
+	// again each time. Default: 30 s. Raise it where lists are expensive and a store
+	// that old is good enough.
 	Poll time.Duration
 
-	// Policy says what it means that the server refuses: PolicyKeepTrying,
-	// PolicyFailFast or PolicyOptional. Default: PolicyKeepTrying, which shows the cause in Status and in
-	// WaitSynced's error, and goes on when the rights or the resource are there.
+	// Policy says what a refusal by the server means: PolicyKeepTrying,
+	// PolicyFailFast or PolicyOptional. Default: PolicyKeepTrying, which shows the
+	// cause in Status and in WaitSynced's error, and continues once the permission is
+	// granted or the resource is served.
 	Policy Policy
 
 	// Backoff is how long to wait after failures. Default: 0.8 s, doubled each
 	// time, at most 30 s.
 	Backoff Backoff
 
-	// OnFailure is told of each failure of a list or a watch, before it is tried
-	// again. It must not wait. Default: failures show in Status and in the log.
+	// OnFailure is called for each failure of a list or a watch, before it is tried
+	// again. It must not block. Default: failures show in Status and in the log.
 	OnFailure func(error)
 
 	// MutationDetector looks for readers that change the objects they got, which
@@ -103,17 +104,17 @@ type Options struct {
 	// MutationDetectorFull in tests.
 	MutationDetector MutationDetector
 
-	// OnMutation is told of each such change. It must not wait. Default: they show
-	// in Status and in the log.
+	// OnMutation is called for each such change. It must not block. Default: they
+	// show in Status and in the log.
 	OnMutation func(Mutation)
 
-	// Logger takes changes of state, failures and rejected objects; never one
-	// line per event. Default: slog.Default().
+	// Logger gets changes of state, failures and rejected objects; never one line
+	// per event. Default: slog.Default().
 	Logger *slog.Logger
 }
 
 // Residency says for how long objects stay decoded. A positive number is how many
-// bytes decoded objects may weigh together.
+// bytes decoded objects may take together.
 type Residency int64
 
 // Ways to keep objects decoded.
@@ -123,7 +124,7 @@ const (
 	ResidencyAutomatic Residency = 0
 	// ResidencyAlways keeps every object that was decoded once, until it changes.
 	ResidencyAlways Residency = -1
-	// ResidencyNever decodes objects for each reader again.
+	// ResidencyNever decodes objects again for each reader.
 	ResidencyNever Residency = -2
 )
 
@@ -144,9 +145,10 @@ const (
 	// the cluster which the program runs in: compressing a list takes a server longer
 	// than the network between the two. rest.Config.DisableCompression is respected.
 	CompressionFar Compression = iota
-	// CompressionAlways is for networks inside of a cluster that are slow or paid for.
+	// CompressionAlways is for networks inside a cluster that are slow or billed by
+	// volume.
 	CompressionAlways
-	// CompressionNever is for networks to far servers that are fast.
+	// CompressionNever is for fast networks to remote servers.
 	CompressionNever
 )
 
@@ -188,7 +190,7 @@ func (o *Options) check() error {
 			return fmt.Errorf("Options.Namespaces has an empty name: leave the list empty for all namespaces")
 		}
 		if wrong := validation.IsDNS1123Label(ns); len(wrong) > 0 {
-			return fmt.Errorf("Options.Namespaces has %q, which is no name of a namespace: %s", ns, wrong[0])
+			return fmt.Errorf("Options.Namespaces has %q, which is not the name of a namespace: %s", ns, wrong[0])
 		}
 	}
 	return o.checkNumbers()

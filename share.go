@@ -15,7 +15,7 @@ import (
 	"github.com/kinform/kinform/engine"
 )
 
-// setting is an option that readers of one watch cannot have different values of.
+// setting is an option that must be the same for all readers of one watch.
 type setting struct {
 	name  string
 	value any // comparable
@@ -23,7 +23,7 @@ type setting struct {
 
 // settings returns the options that all readers of one watch share, with their
 // defaults filled in. Of the other options, Resource, Namespaces and the selectors
-// say which watch it is; Logger, OnFailure and OnMutation are each reader's own.
+// identify the watch; Logger, OnFailure and OnMutation belong to each reader.
 func (o Options) settings() []setting {
 	backoff := engine.Backoff(o.Backoff).WithDefaults()
 	return []setting{
@@ -64,8 +64,8 @@ func agree(resource string, existing, wanted Options) error {
 	return nil
 }
 
-// selects returns what tells one watch of a factory from another: equal ones ask
-// for the same objects, however that is written. The options were checked.
+// selects returns a key for the watch that the options ask for: equal keys select
+// the same objects, however the selectors are written. The options were checked.
 func (o Options) selects(resource schema.GroupVersionResource) string {
 	namespaces := slices.Compact(slices.Sorted(slices.Values(o.Namespaces)))
 	byFields, _ := fields.ParseSelector(o.FieldSelector)
@@ -93,7 +93,7 @@ func labelTerms(selector string) string {
 }
 
 // over returns the options, with the defaults where they are zero. Functions and the
-// logger are left: they are added once each.
+// logger are left out: hooks.add adds each of them once.
 func (o Options) over(defaults Options) Options {
 	to, from := reflect.ValueOf(&o).Elem(), reflect.ValueOf(defaults)
 	for i := range to.NumField() {

@@ -149,7 +149,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		{kinform.Options{LabelSelector: "a b"}, "Options.LabelSelector"},
 		{kinform.Options{FieldSelector: "a"}, "Options.FieldSelector"},
 		{kinform.Options{Namespaces: []string{""}}, "leave the list empty"},
-		{kinform.Options{Namespaces: []string{"a/b"}}, "is no name of a namespace"},
+		{kinform.Options{Namespaces: []string{"a/b"}}, "is not the name of a namespace"},
 		{kinform.Options{PageSize: -1}, "0, for no pages"},
 		{kinform.Options{MaxObjectSize: -1}, "default of 67108864"},
 		{kinform.Options{Silence: -1}, "default of 2m30s"},

@@ -15,7 +15,7 @@ type State uint8
 const (
 	StateIdle     State = iota // Run was not called
 	StateListing               // reading the whole set
-	StateWatching              // following what happens
+	StateWatching              // receiving changes
 	StateWaiting               // something failed; it will be tried again
 	StateStopped               // Run has returned
 	StateAbsent                // an optional resource is not served, and counts as empty
@@ -25,27 +25,26 @@ const (
 // String returns the state in lower case: "idle", "listing", and so on.
 func (s State) String() string { return engine.State(s).String() }
 
-// SourceStatus tells how one list and watch is doing: an informer has one, or
-// one per namespace.
+// SourceStatus is the status of one list and watch: an informer has one, or one per
+// namespace.
 type SourceStatus struct {
 	// Source names what is listed and watched.
 	Source string
 	State  State
 	// Since is when the state was entered.
 	Since time.Time
-	// Cause is the failure that has not been overcome yet; nil while healthy.
+	// Cause is the present failure; nil while healthy.
 	Cause error
 	// Reason is the kind of that failure.
 	Reason Reason
 	// Attempts is the number of failures in a row.
 	Attempts int
-	// NextTry is when a waiting source goes on.
+	// NextTry is when a waiting source tries again.
 	NextTry time.Time
 	// ResourceVersion is the server's version that the store has reached.
 	ResourceVersion string
-	// LastContact is when the server last said what proves the state: a list, an
-	// event, a bookmark, or that its version is still the same. The store is no older
-	// than that.
+	// LastContact is when the server last confirmed the state: by a list, an event, a
+	// bookmark, or a version that is still the same. The store is no older than that.
 	LastContact time.Time
 	// Synced: the first list is in the store.
 	Synced bool
@@ -55,8 +54,8 @@ type SourceStatus struct {
 	// Lists, Watches and Expired count requests, and how often the server had
 	// forgotten the version that was asked for.
 	Lists, Watches, Expired uint64
-	// Stale counts the events that were left out, because the store had that state of
-	// the object or a newer one, or because the object's end was known.
+	// Stale counts the events that were ignored, because the store already had that
+	// state of the object or a newer one, or because its deletion was known.
 	Stale uint64
 	// Epochs counts how often the server's history went back.
 	Epochs uint64
@@ -72,7 +71,7 @@ func sourceStatus(s engine.Status) SourceStatus {
 	}
 }
 
-// SubscriptionStatus tells how one subscriber is doing.
+// SubscriptionStatus is the status of one subscriber.
 type SubscriptionStatus struct {
 	// Name is that of SubscribeOptions.
 	Name string
@@ -96,19 +95,18 @@ func subscriptionStatus(s engine.SubscriptionStatus) SubscriptionStatus {
 
 // Memory is what an informer holds, in bytes.
 type Memory struct {
-	// Young is what states weigh that changed lately. They are in the Go heap.
+	// Young is the size of recently changed states. They are in the Go heap.
 	Young int64
-	// Mapped is what the informer has outside the heap, where GOMEMLIMIT and the
-	// profiles of the heap do not see it, and Live how much of that are states in the
-	// store. The rest is held by readers and queues, or is unmapped after the next
-	// garbage collection.
+	// Mapped is the memory outside the heap, where GOMEMLIMIT and heap profiles do
+	// not see it. Live is the part of it that holds states in the store. The rest is
+	// held by readers and queues, or is unmapped after the next garbage collection.
 	Mapped, Live int64
-	// Kept is about what the objects weigh that stay decoded, as they are read;
-	// Passing what those do that were decoded for handlers, and are evicted soon.
+	// Kept is the approximate size of objects that stay decoded because they are
+	// read. Passing is that of objects decoded for handlers, which are evicted soon.
 	Kept, Passing int64
 }
 
-// Status tells how an informer is doing.
+// Status is the status of an informer.
 type Status struct {
 	// Resource is what is listed and watched.
 	Resource string
@@ -125,8 +123,8 @@ type Status struct {
 	// the last one could not.
 	Rejected     uint64
 	LastRejected error
-	// Mutated counts objects that a reader was found to have changed, and LastMutation
-	// tells of the last one; see Options.MutationDetector.
+	// Mutated counts objects that a reader was found to have changed, and
+	// LastMutation is the last one; see Options.MutationDetector.
 	Mutated      uint64
 	LastMutation Mutation
 	// Sources has the state, the cause of a failure, versions and times.
@@ -135,7 +133,7 @@ type Status struct {
 	Subscribers []SubscriptionStatus
 }
 
-// Status tells how the informer is doing, as of now.
+// Status returns the status of the informer, as of now.
 func (inf *Informer[T]) Status() Status { return inf.core.status() }
 
 func (c *core) status() Status {
@@ -159,20 +157,20 @@ func (c *core) status() Status {
 	return s
 }
 
-// State is that of the source that is worst off.
+// State is that of the least healthy source.
 func (s Status) State() State { return s.worst().State }
 
-// Cause is why it fails, nil while it does not.
+// Cause is the present failure, nil while there is none.
 func (s Status) Cause() error { return s.worst().Cause }
 
 // Reason is the kind of that failure, "" while there is none.
 func (s Status) Reason() Reason { return s.worst().Reason }
 
-// Staleness is how long ago the server last said what proves the state: a list, an
-// event, a bookmark, or that its version is still the same. The store is at most that
-// old. That a connection is open proves nothing. Before the first list it is the
-// largest duration there is. A quiet resource is proven every 150 s
-// (Options.Silence) where the server sends no bookmarks, every 300 s at the latest.
+// Staleness is how long ago the server last confirmed the state: by a list, an event,
+// a bookmark, or a version that is still the same. The store is at most that old. An
+// open connection proves nothing. Before the first list it is the largest duration.
+// A quiet resource is confirmed every 150 s (Options.Silence) where the server sends
+// no bookmarks, every 300 s at the latest.
 func (s Status) Staleness() time.Duration {
 	last := s.worst().LastContact
 	for _, src := range s.Sources {

@@ -27,12 +27,12 @@ type decoder = func(*engine.Record, engine.Neighbour) (any, error)
 // view, and with it the decoded objects.
 type views struct {
 	kind   func() schema.GroupVersionKind
-	secret bool // what cannot be decoded is not quoted
+	secret bool // errors do not quote what cannot be decoded
 
 	mu    sync.Mutex
 	known map[reflect.Type]*engine.View
 	// native is a type that the stored protobuf bytes can be read into. Unlike
-	// JSON they do not explain themselves, so unstructured readers go through it.
+	// JSON they are not self-describing, so unstructured readers go through it.
 	native reflect.Type
 }
 
@@ -79,7 +79,7 @@ func (v *views) typed(r *engine.Record, near engine.Neighbour, t reflect.Type) (
 	return obj, err
 }
 
-// name gives an object its kind, if that is known from elsewhere than itself.
+// name sets an object's kind, if it is known.
 func (v *views) name(o runtime.Object) {
 	if gvk := v.kind(); gvk.Kind != "" {
 		o.GetObjectKind().SetGroupVersionKind(gvk)

@@ -56,8 +56,8 @@ func syncPodsBenchmark() benchmark {
 func relistBenchmark() benchmark {
 	return benchmark{
 		name: "relist", title: "relist of unchanged pods", server: podServer,
-		text: "The watch is cut and the next one answered with 410 Gone, so that everything is listed anew; one pod has changed. " +
-			"Time is from then until the handler hears of that pod, the wait that each client makes after a failure included. " +
+		text: "The watch is cut and the next one answered with 410 Gone, so that everything is listed again; one pod has changed. " +
+			"Time is from then until the handler is called for that pod, the wait that each client makes after a failure included. " +
 			"Extra peak memory is the highest RSS meanwhile over the RSS before.",
 		sides: []side{
 			{name: "client-go", task: task{Work: "relist", Side: clientGo}},
@@ -138,13 +138,13 @@ func updatesBenchmarks(n int) []benchmark {
 		}
 		b := benchmark{
 			name: fmt.Sprintf("updates-%d", k.handlers), title: fmt.Sprintf("updates of pods, handlers: %d", k.handlers), server: replayServer,
-			text: fmt.Sprintf("%s updates of 1,000 pods, sent as fast as the socket takes them, until every handler has seen the last, old and new object given. client-go keeps every update for a handler that is slow, in memory without bound; kinform merges those of one object when more than a thousand wait, so that its handlers may be called less often: what was merged does not count as told.", thousands(2*float64(n))),
+			text: fmt.Sprintf("%s updates of 1,000 pods, sent as fast as the socket takes them, until every handler has seen the last, old and new object given. client-go keeps every update for a handler that is slow, in memory without bound; kinform merges those of one object when more than a thousand wait, so that its handlers may be called less often: what was merged does not count as delivered.", thousands(2*float64(n))),
 			sides: []side{
 				{name: "client-go", task: work(clientGo)},
 				{name: "kinform's drop-in", task: work(kinformDropIn)},
 			},
 			rows: []row{
-				{side: 1, title: "updates told to each handler, per second", metric: "updates/s", unit: perSecond, limit: k.limit, more: true},
+				{side: 1, title: "updates delivered to each handler, per second", metric: "updates/s", unit: perSecond, limit: k.limit, more: true},
 				{side: 1, title: "CPU per update", metric: "cpu per update", unit: inSeconds},
 				{side: 1, title: "allocations per update", metric: "mallocs", unit: plain},
 				{side: 1, title: "updates taken in per second", metric: "taken in/s", unit: perSecond, more: true},
@@ -185,7 +185,7 @@ func contentionBenchmarks() []benchmark {
 	all := []benchmark{{
 		name: "replace-relist", title: "Get while a relist changes all pods", server: replayServer, sides: two("replace-list", ""),
 		rows: append(slices.Clip(gets), row{side: 1, title: "slowest copy of a pod of its own", metric: "copy slowest", unit: inSeconds}),
-		text: "Two goroutines call Get in a loop with a short pause, on an informer of the factories, until its handler has heard of every new state. " +
+		text: "Two goroutines call Get in a loop with a short pause, on an informer of the factories, until every new state was delivered to its handler. " +
 			"The slowest Get of each of three relists; the median counts. A third goroutine copies a pod that nobody else has: the slowest copy is what anything waits for that needs no lock.",
 	}}
 	for _, k := range []struct{ kind, title string }{{"informer", "the indexer of a shared informer"}, {"store", "an indexer on its own"}} {

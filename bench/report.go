@@ -183,7 +183,7 @@ through a real kube-apiserver, multiplied in etcd; before anything is measured, 
 with what the server lists.
 
 Only the ratios mean anything: clients and server shared %d cores (%s, %s/%s). The run took %.0f minutes.
-Where a limit stands beside a ratio, `+"`make bench`"+` fails when the ratio is worse.
+Where a ratio has a limit, `+"`make bench`"+` fails when the ratio is worse.
 
 `, r.rounds, thousands(float64(r.objects)), runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, r.took.Minutes())
 	charts := r.charts()

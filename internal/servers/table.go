@@ -74,12 +74,13 @@ func (r *Result) Faults() []string {
 
 const head = `# Servers that nobody tuned for
 
-Each row is a server, or something before one, that behaves in a way of its own; TestMatrix (internal/servers) plays all of
+Each row is a server, or something in front of one, with its own behaviour; TestMatrix (internal/servers) plays all of
 them, writes this file with -update, and fails when it is not right. On each, three clients with default settings follow the
 same ConfigMaps side by side, on the clock of a bubble of testing/synctest: client-go's informer, kinform's own, and kinform's
 drop-in. Objects are created, changed, deleted, made again under their names, and changed while the clients must list again;
-half an hour later, more of that. A cell says how long after the last change the cache, what handlers were told, and what one
-that joins late is told, were equal to the server in every field (package check). *Never* is longer than 20 minutes.
+half an hour later, more of that. A cell says how long after the last change the cache, what was delivered to handlers, and
+what is delivered to one that joins late, were equal to the server in every field (package check). *Never* is longer than 20
+minutes.
 
 While a cache of kinform's is not equal, ` + "`Status()`" + ` says that something is wrong, or that the state is older than the change;
 where no client can know, the remark says so.

@@ -9,9 +9,8 @@ import (
 	"github.com/kinform/kinform/describe"
 )
 
-// hears are those who hear of what happens to a core: the loggers and hooks of all
-// that share it.
-type hears struct {
+// hooks are the loggers and functions of all readers that share a core.
+type hooks struct {
 	mu        sync.Mutex
 	loggers   []*slog.Logger // each once; nil is slog.Default
 	failures  []func(error)
@@ -22,7 +21,7 @@ type hears struct {
 
 // add adds what one reader's options name. Defaults are those of its factory, which
 // are added once, however many readers leave them as they are.
-func (h *hears) add(o, defaults Options) {
+func (h *hooks) add(o, defaults Options) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	logger := o.Logger
@@ -46,7 +45,7 @@ func (h *hears) add(o, defaults Options) {
 	}
 }
 
-func (h *hears) log(message string, args ...any) {
+func (h *hooks) log(message string, args ...any) {
 	h.mu.Lock()
 	loggers := slices.Clone(h.loggers)
 	h.mu.Unlock()
@@ -58,7 +57,7 @@ func (h *hears) log(message string, args ...any) {
 	}
 }
 
-func (h *hears) failed(err error) {
+func (h *hooks) failed(err error) {
 	h.mu.Lock()
 	hooks := slices.Clone(h.failures)
 	h.mu.Unlock()
@@ -67,7 +66,7 @@ func (h *hears) failed(err error) {
 	}
 }
 
-func (h *hears) mutated(m Mutation) {
+func (h *hooks) mutated(m Mutation) {
 	h.mu.Lock()
 	hooks := slices.Clone(h.mutations)
 	h.mu.Unlock()
@@ -76,8 +75,8 @@ func (h *hears) mutated(m Mutation) {
 	}
 }
 
-// names are those of the functions that hear of failures.
-func (h *hears) names() string {
+// names returns the names of the functions that are called for failures.
+func (h *hooks) names() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var names []string

@@ -111,7 +111,7 @@ type (
 	WatchErrorHandlerWithContext = clientgo.WatchErrorHandlerWithContext
 )
 
-// Informers and whom they inform.
+// Informers and their handlers.
 type (
 	Controller          = clientgo.Controller
 	InformerOptions     = clientgo.InformerOptions

@@ -94,8 +94,8 @@ func (c *controller) RunWithContext(ctx context.Context) {
 		defer utilruntime.HandleCrashWithContext(ctx)
 		r.RunWithContext(ctx)
 	})
-	// A loop that a panic ended goes on, if the program is told to survive panics;
-	// if not, the panic must not wait for the others.
+	// If the program is configured to survive panics, a loop that panicked starts
+	// again; if not, the panic must not wait for the others.
 	wait.UntilWithContext(ctx, c.processLoop, time.Second)
 	reflecting.Wait()
 	<-closed
@@ -123,8 +123,8 @@ func (c *controller) newReflector(ctx context.Context) *StoreReflector {
 	return r
 }
 
-// processLoop empties the queue until it is closed or ctx ends. What Process
-// returns is its own affair, but for what RetryOnError says.
+// processLoop empties the queue until it is closed or ctx ends. Errors of Process
+// are ignored, except as RetryOnError says.
 func (c *controller) processLoop(ctx context.Context) {
 	pop := c.popper(ctx)
 	for ctx.Err() == nil {
@@ -166,10 +166,10 @@ func popOrPutBack(queue retryQueue, process PopProcessFunc) error {
 	return queue.AddIfNotPresent(popped)
 }
 
-// HasSynced tells whether the queue has handed out the first list.
+// HasSynced reports whether the queue has handed out the first list.
 func (c *controller) HasSynced() bool { return c.config.Queue.HasSynced() }
 
-// HasSyncedChecker is HasSynced to wait for.
+// HasSyncedChecker is HasSynced in a form that can be waited for.
 func (c *controller) HasSyncedChecker() DoneChecker { return c.config.Queue.HasSyncedChecker() }
 
 // LastSyncResourceVersion is what the queue has been filled up to.

@@ -15,9 +15,9 @@ import (
 // object it gathers what happened since that object was last popped, as [Deltas];
 // objects are popped in the order in which they entered.
 //
-// Its known objects, usually the store that the consumer fills, tell it what the
-// consumer has: Replace reports as deleted what is known and not in the list,
-// Delete ignores what is neither known nor waiting, Resync repeats what is known.
+// Its known objects are usually the store that the consumer fills. Replace reports
+// as deleted what is known and not in the list, Delete ignores what is neither known
+// nor waiting, Resync repeats what is known.
 type DeltaFIFO struct {
 	log          klog.Logger
 	name         string
@@ -42,8 +42,8 @@ var (
 	_ DoneChecker       = &DeltaFIFO{}
 )
 
-// NewDeltaFIFO returns a queue in the old manner: what Replace brings is Sync, as
-// if it were a resync.
+// NewDeltaFIFO returns a queue with the old behaviour: what Replace brings is Sync,
+// as if it were a resync.
 func NewDeltaFIFO(keyFunc KeyFunc, knownObjects KeyListerGetter) *DeltaFIFO {
 	return NewDeltaFIFOWithOptions(DeltaFIFOOptions{KeyFunction: keyFunc, KnownObjects: knownObjects})
 }
@@ -279,7 +279,7 @@ func (f *DeltaFIFO) vanishedLocked(listed sets.Set[string]) []DeletedFinalStateU
 	return vanished
 }
 
-// lookUp gives a known object, or nil if its place is empty after all.
+// lookUp gives a known object, or nil if it has gone since.
 func lookUp(log klog.Logger, known KeyGetter, key string) any {
 	obj, exists, err := known.GetByKey(key)
 	switch {
@@ -327,14 +327,14 @@ func (f *DeltaFIFO) resyncLocked(key string) error {
 	return nil
 }
 
-// HasSynced tells whether the first batch has been popped.
+// HasSynced reports whether the first batch has been popped.
 func (f *DeltaFIFO) HasSynced() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.initial.over
 }
 
-// HasSyncedChecker is HasSynced to wait for.
+// HasSyncedChecker is HasSynced in a form that can be waited for.
 func (f *DeltaFIFO) HasSyncedChecker() DoneChecker { return f }
 
 // Name is the name of the queue.
@@ -351,7 +351,7 @@ func (f *DeltaFIFO) Close() {
 	f.changed.Broadcast()
 }
 
-// IsClosed tells whether Close was called.
+// IsClosed reports whether Close was called.
 func (f *DeltaFIFO) IsClosed() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -369,14 +369,14 @@ func (e ErrRequeue) Error() string {
 	return e.Err.Error()
 }
 
-// A queue says that processing is slow only when it is deep, too: one slow item
-// harms nobody.
+// A queue logs that processing is slow only when it is also deep: one slow item does
+// no harm.
 const (
 	slowDepth      = 10
 	slowProcessing = 100 * time.Millisecond
 )
 
-// logSlow returns what logs a message if it is called after the limit.
+// logSlow returns a function that logs a message if it is called after the limit.
 func logSlow(log klog.Logger, message string, limit time.Duration, args ...any) func() {
 	start := time.Now()
 	return func() {

@@ -84,8 +84,8 @@ func (h *deltaHandler) stored(obj any) (any, bool) {
 	return old, exists && err == nil
 }
 
-// replaceAll changes the store at once, then tells of deletions, then of the
-// objects of the list in their order.
+// replaceAll changes the store at once, then delivers deletions, then the objects of
+// the list in their order.
 func (h *deltaHandler) replaceAll(info ReplacedAllInfo, inInitialList bool) error {
 	gone, err := vanished(h.log, nil, h.store, info.Objects, h.keyFunc)
 	if err != nil {

@@ -76,8 +76,8 @@ func (i *storeIndex) updateOne(name, key string, old, new any) {
 	}
 }
 
-// values computes what an object is found by. An index that cannot be computed
-// would be wrong from then on without anybody noticing: the program stops.
+// values computes the index values of an object. It panics if it cannot: the index
+// would silently be wrong from then on.
 func (i *storeIndex) values(name, key string, obj any) []string {
 	if obj == nil {
 		return nil
@@ -129,9 +129,9 @@ func noIndex(name string) error {
 }
 
 // RemoveIndexers removes indexes of an [Indexer] that this package made: their
-// functions are not called any more. If one of the names is unknown, none is removed.
-// Client-go has nothing like it; of other stores, nothing is removed and an error is
-// returned.
+// functions are no longer called. If one of the names is unknown, none is removed.
+// client-go has nothing like it. For other stores it removes nothing and returns an
+// error.
 func RemoveIndexers(indexer Indexer, names ...string) error {
 	x, ok := indexer.(interface{ RemoveIndexers(names ...string) error })
 	if !ok {

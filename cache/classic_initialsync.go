@@ -1,6 +1,6 @@
 package cache
 
-// initialSync tells when a queue has handed out its first batch: what the first
+// initialSync tracks whether a queue has handed out its first batch: what the first
 // Replace brought, or nothing at all if another call came before it. It is
 // guarded by the lock of its queue, apart from done.
 type initialSync struct {

@@ -9,14 +9,14 @@ import (
 )
 
 // NewInformerWithOptions returns a store and the controller that fills it and
-// tells the handler of each change. The store is for reading.
+// calls the handler for each change. The store is for reading.
 func NewInformerWithOptions(options InformerOptions) (Store, Controller) {
 	indexer := NewIndexer(DeletionHandlingMetaNamespaceKeyFunc, options.Indexers,
 		WithStoreMetrics(options.Identifier, options.InformerMetricsProvider))
 	return indexer, newInformer(indexer, options)
 }
 
-// NewInformer is [NewInformerWithOptions] with the options of old.
+// NewInformer is [NewInformerWithOptions] with positional options.
 func NewInformer(lw ListerWatcher, objType runtime.Object, resyncPeriod time.Duration, h ResourceEventHandler) (Store, Controller) {
 	return NewIndexerInformer(lw, objType, resyncPeriod, h, nil)
 }

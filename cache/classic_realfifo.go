@@ -10,7 +10,7 @@ import (
 )
 
 // RealFIFO is a queue that hands out every change by itself, in the order in which
-// the changes came. It is what [NewInformer] and its kin use.
+// the changes came. It is what [NewInformer] and its variants use.
 //
 // With AtomicEvents, a Replace and a Resync are one item each ([ReplacedAll],
 // [SyncAll]), which the consumer compares with its store; without, the queue
@@ -42,7 +42,7 @@ var (
 )
 
 // batchSize is how many changes PopBatch takes at most. A queue that processes
-// without its lock keeps it when two batches wait, so that it cannot grow for ever.
+// without its lock keeps it when two batches wait, so that it cannot grow forever.
 const batchSize = 1000
 
 // NewRealFIFO returns a queue that compares with known objects.
@@ -234,14 +234,14 @@ func (f *RealFIFO) Resync() error {
 	return nil
 }
 
-// HasSynced tells whether the first batch has been processed.
+// HasSynced reports whether the first batch has been processed.
 func (f *RealFIFO) HasSynced() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.initial.over
 }
 
-// HasSyncedChecker is HasSynced to wait for.
+// HasSyncedChecker is HasSynced in a form that can be waited for.
 func (f *RealFIFO) HasSyncedChecker() DoneChecker { return f }
 
 // Name is the name of the queue.
@@ -258,7 +258,7 @@ func (f *RealFIFO) Close() {
 	f.changed.Broadcast()
 }
 
-// IsClosed tells whether Close was called.
+// IsClosed reports whether Close was called.
 func (f *RealFIFO) IsClosed() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

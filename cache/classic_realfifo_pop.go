@@ -78,7 +78,7 @@ func (f *RealFIFO) batchLocked() int {
 		key, err := f.keyOf(item.Object)
 		switch {
 		case err != nil:
-			return n + 1 // the consumer will say what is wrong with it
+			return n + 1 // the consumer will report what is wrong with it
 		case keys.Has(key):
 			return n
 		}
@@ -108,7 +108,7 @@ func (f *RealFIFO) processLocked(process func() error) error {
 	return err
 }
 
-// logSlowLocked returns what logs that processing took long, if others wait.
+// logSlowLocked returns a function that logs slow processing, if other items wait.
 func (f *RealFIFO) logSlowLocked(taken []Delta) func() {
 	depth := len(f.items)
 	if depth <= slowDepth {

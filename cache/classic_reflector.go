@@ -26,7 +26,7 @@ import (
 //  2. It watches from there on, and turns events into Add, Update and Delete. A
 //     watch that ends is resumed where it was.
 //  3. Every resync period it asks ShouldResync and calls the store's Resync.
-//  4. When a watch cannot be resumed, it tells the error handler, waits, and
+//  4. When a watch cannot be resumed, it calls the error handler, waits, and
 //     begins again with 1.
 //
 // The exported fields must be set before it runs.
@@ -74,7 +74,7 @@ const (
 
 	backoffFirst = 800 * time.Millisecond
 	backoffMost  = 30 * time.Second
-	// backoffReset is how long all must go well for the backoff to start over.
+	// backoffReset is how long there must be no failure for the backoff to start over.
 	backoffReset = 2 * time.Minute
 )
 
@@ -218,7 +218,7 @@ func (r *StoreReflector) ListAndWatchWithContext(ctx context.Context) error {
 }
 
 // fill replaces what the store has. If that came from a watch, the watch is
-// returned, to go on with.
+// returned, to continue with.
 func (r *StoreReflector) fill(ctx context.Context) (watch.Interface, error) {
 	if r.watchList {
 		w, err := r.fillFromWatch(ctx)
@@ -230,7 +230,7 @@ func (r *StoreReflector) fill(ctx context.Context) (watch.Interface, error) {
 	return nil, r.fillFromList(ctx)
 }
 
-// watchAndResync watches, and resyncs meanwhile.
+// watchAndResync watches, and resyncs at the same time.
 func (r *StoreReflector) watchAndResync(ctx context.Context, w watch.Interface) error {
 	resyncFailed := make(chan error, 1)
 	if r.resyncPeriod > 0 {

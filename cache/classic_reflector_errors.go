@@ -36,13 +36,13 @@ func isTooLarge(err error) bool {
 	return strings.Contains(status.Status().Message, words)
 }
 
-// isWorthWaiting: the server is not there, or busy; nothing is wrong with what it
-// was asked, and nothing is gained by asking for more.
+// isWorthWaiting: the server is unreachable or busy. The request was right, and a
+// list would only add to the load.
 func isWorthWaiting(err error) bool {
 	return utilnet.IsConnectionRefused(err) || apierrors.IsTooManyRequests(err)
 }
 
-// isTable: what was sent is made for people to read, and is no object.
+// isTable: the answer is a Table, made for people to read, and not an object.
 func isTable(obj runtime.Object) bool {
 	switch obj.(type) {
 	case *unstructured.Unstructured, *unstructured.UnstructuredList:

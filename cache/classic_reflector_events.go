@@ -14,27 +14,27 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// errStopped: the events end because nobody wants them any more.
+// errStopped: the events end because of a stop.
 var errStopped = errors.New("stop requested")
 
 const (
-	// shortWatch is how long a watch without events must last to be believed.
+	// shortWatch is how long a watch without events must last to count as one.
 	shortWatch = time.Second
-	// While the state of all objects is incomplete, a watch that brings nothing is
-	// worth a warning, and some time later not worth to be waited for.
+	// While the state of all objects is incomplete, a watch that brings nothing causes
+	// a warning, and some time later it is given up.
 	silenceWarning = 10 * time.Second
 	silenceLimit   = time.Minute
 )
 
-// events are what one watch brings, on its way into a store.
+// events are the events of one watch, on their way into a store.
 type events struct {
 	r       *StoreReflector
 	store   ReflectorStore
 	started time.Time
-	// inOrder: each event tells a version that the store has then reached. If not,
-	// that holds from the first event that is no addition.
+	// inOrder: after each event the store has reached the event's version. If false,
+	// that holds from the first event that is not an addition.
 	inOrder bool
-	// initial: the watch begins with the state of all objects, and is wanted until
+	// initial: the watch begins with the state of all objects, and is needed until
 	// the bookmark that ends it.
 	initial bool
 	advance func(version string)
@@ -44,7 +44,7 @@ type events struct {
 	last     time.Time
 }
 
-// consume applies events until the watch ends, which is no error unless it ended
+// consume applies events until the watch ends, which is not an error unless it ended
 // at once and without an event; until it breaks or is silent for too long; until
 // the store cannot resync; or until ctx ends. The watch is left open.
 func (e *events) consume(ctx context.Context, w watch.Interface, resyncFailed <-chan error) error {
@@ -125,7 +125,7 @@ func (e *events) apply(ctx context.Context, event watch.Event) {
 	e.last = e.r.clock.Now()
 }
 
-// belongs tells whether an event is of the type that the store is for.
+// belongs reports whether an event is of the type that the store is for.
 func (e *events) belongs(ctx context.Context, event watch.Event) bool {
 	if want, got := e.r.expectedType, reflect.TypeOf(event.Object); want != nil && want != got {
 		utilruntime.HandleErrorWithContext(ctx, nil, "Unexpected watch event object type", "reflector", e.r.name, "expectedType", want, "actualType", got)

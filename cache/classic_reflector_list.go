@@ -19,7 +19,7 @@ type listing struct {
 }
 
 // fillFromList lists and replaces what the store has. It does not wait for a list
-// that goes on after ctx has ended.
+// that continues after ctx has ended.
 func (r *StoreReflector) fillFromList(ctx context.Context) error {
 	version := r.listVersion()
 	pageSize := r.pageSize(version)
@@ -61,7 +61,7 @@ func (r *StoreReflector) pageSize(version string) int64 {
 	return 0
 }
 
-// list asks for all objects, and once more for the newest state if the server
+// list asks for all objects, and again for the newest state if the server
 // cannot serve the version.
 func (r *StoreReflector) list(ctx context.Context, version string, pageSize int64) (got listing) {
 	defer func() { got.panicked = recover() }()

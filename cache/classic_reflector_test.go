@@ -59,7 +59,7 @@ func playReflector(t *testing.T, prepare func(*scene), story func(*scene)) {
 	})
 }
 
-// reflectorInto makes the scene's reflector anew, with other options.
+// reflectorInto makes the scene's reflector again, with other options.
 func (sc *scene) reflectorInto(store cache.ReflectorStore, o cache.ReflectorOptions) {
 	o.Backoff = steadyBackoff
 	sc.r = cache.NewReflectorWithOptions(sc.server, &corev1.Pod{}, store, o)

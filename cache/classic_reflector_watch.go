@@ -14,7 +14,7 @@ import (
 var errNoWatch = errors.New("the source returned neither a watch nor an error")
 
 // watch applies events to the store, and resumes a watch that ends, until that
-// does not help any more: it returns an error if a watch could not begin, and nil
+// no longer helps: it returns an error if a watch could not begin, and nil
 // if one broke, as a list comes next in both cases. The first watch may be given.
 func (r *StoreReflector) watch(ctx context.Context, w watch.Interface, resyncFailed <-chan error) error {
 	internal := NewRetryWithDeadline(r.MaxInternalErrorRetryDuration, time.Minute, apierrors.IsInternalError, r.clock)
@@ -67,7 +67,7 @@ func (r *StoreReflector) beginWatch(ctx context.Context) (w watch.Interface, inO
 	return w, version != "" && version != "0", nil
 }
 
-// mayResume decides, after a watch broke, whether another may go on where it was;
+// mayResume decides, after a watch broke, whether another may continue where it was;
 // it waits if the server asks for that.
 func (r *StoreReflector) mayResume(ctx context.Context, err error, internal RetryWithDeadline) bool {
 	log := r.logger(ctx)

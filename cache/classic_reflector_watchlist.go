@@ -15,7 +15,7 @@ import (
 var errIncomplete = errors.New("the watch did not bring the state of all objects")
 
 // fillFromWatch replaces what the store has with the events that a watch begins
-// with, up to the bookmark that ends them, and returns the watch to go on with. It
+// with, up to the bookmark that ends them, and returns the watch to continue with. It
 // returns an error if a list should be tried instead.
 func (r *StoreReflector) fillFromWatch(ctx context.Context) (watch.Interface, error) {
 	for {
@@ -62,7 +62,7 @@ func (r *StoreReflector) streamState(ctx context.Context, state *streamedState) 
 }
 
 // mayStreamAgain decides whether another such watch may bring what this one did
-// not; it waits if the server is not there or asks for that.
+// not; it waits if the server is unreachable or asks for that.
 func (r *StoreReflector) mayStreamAgain(ctx context.Context, err error) bool {
 	switch {
 	case isWorthWaiting(err):
@@ -89,7 +89,7 @@ func (r *StoreReflector) replaceWith(ctx context.Context, state *streamedState) 
 }
 
 // streamedState gathers the state of all objects, in the order in which they came,
-// transformed as the store behind it would. It is a [ReflectorStore].
+// transformed as the target store would. It is a [ReflectorStore].
 type streamedState struct {
 	transform TransformFunc
 	slots     []slot
@@ -103,9 +103,9 @@ type slot struct {
 	gone bool
 }
 
-func newStreamedState(behind ReflectorStore) *streamedState {
+func newStreamedState(target ReflectorStore) *streamedState {
 	s := &streamedState{place: map[string]int{}}
-	if store, ok := behind.(TransformingStore); ok {
+	if store, ok := target.(TransformingStore); ok {
 		s.transform = store.Transformer()
 	}
 	return s

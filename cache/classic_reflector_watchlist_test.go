@@ -90,7 +90,7 @@ func (w *openStream) ResultChan() <-chan watch.Event { return w.events }
 func (w *openStream) Stop()                          {}
 
 // TestReflectorListsWhenAWatchIsIncomplete: a server, or a proxy before it, that
-// never ends the first events does not keep the store empty for ever.
+// never ends the first events does not keep the store empty forever.
 func TestReflectorListsWhenAWatchIsIncomplete(t *testing.T) {
 	after := []string{"list", "Replace [listed@9] at 9", "watch initial=false"}
 	t.Run("it ends", func(t *testing.T) {

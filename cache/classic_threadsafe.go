@@ -27,16 +27,16 @@ func NewThreadSafeStore(indexers Indexers, indices Indices, opts ...ThreadSafeSt
 
 // threadSafeMap implements [ThreadSafeStoreWithTransaction].
 //
-// Two locks. write admits one writer at a time; whoever holds it may read everything
-// without more. mu guards the moment of change against readers: it is held neither
-// while a replacement is indexed, nor while a reader goes over all objects.
+// Two locks. write admits one writer at a time; its holder may read everything
+// without mu. mu guards the moment of change against readers: it is held neither
+// while a replacement is indexed, nor while a reader iterates over all objects.
 type threadSafeMap struct {
 	write sync.Mutex
 	mu    sync.RWMutex
 	items *items
 	index storeIndex
-	// version is the newest that was told by an object, a list or a bookmark, in
-	// the order of the calls.
+	// version is the last one that came with an object, a list or a bookmark, in the
+	// order of the calls.
 	version string
 	gauge   versionGauge
 }
@@ -136,7 +136,7 @@ func (m *threadSafeMap) DeleteWithObject(key string, obj any) {
 	})
 }
 
-// Transaction does all of it under one lock. The last object tells the version.
+// Transaction does all of it under one lock. The version is that of the last object.
 func (m *threadSafeMap) Transaction(txns ...ThreadSafeStoreTransaction) {
 	if len(txns) == 0 {
 		return
@@ -157,7 +157,7 @@ func (m *threadSafeMap) Transaction(txns ...ThreadSafeStoreTransaction) {
 	})
 }
 
-// Replace builds what replaces everything beside it, so that readers do not wait.
+// Replace builds the new contents next to the old ones, so that readers do not wait.
 func (m *threadSafeMap) Replace(objects map[string]any, resourceVersion string) {
 	m.write.Lock()
 	defer m.write.Unlock()
@@ -193,7 +193,7 @@ func (m *threadSafeMap) setVersionLocked(version string) {
 	m.gauge.set(version)
 }
 
-// versionOf tells the resource version of an object that has metadata.
+// versionOf returns the resource version of an object that has metadata.
 func versionOf(obj any) (string, bool) {
 	if obj == nil {
 		return "", false
@@ -285,14 +285,14 @@ func (m *threadSafeMap) ListIndexFuncValues(indexName string) []string {
 	return m.index.valuesOf(indexName)
 }
 
-// GetIndexers gives a copy: the store's own would be read without its lock.
+// GetIndexers returns a copy: the store's own map would be read without its lock.
 func (m *threadSafeMap) GetIndexers() Indexers {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return maps.Clone(m.index.indexers)
 }
 
-// AddIndexers indexes what is there by the new indexers, too.
+// AddIndexers also indexes the stored objects by the new indexers.
 func (m *threadSafeMap) AddIndexers(newIndexers Indexers) (err error) {
 	m.change(func() {
 		if err = m.index.add(newIndexers); err != nil {

@@ -12,12 +12,12 @@ import (
 )
 
 // Description is an informer's whole running configuration and state: queue,
-// source, object type, resyncs, handlers, error handler, page size, and how it
-// goes. Print it, or marshal it to JSON. Nothing of the objects is in it.
+// source, object type, resyncs, handlers, error handler, page size, and its health.
+// Print it, or marshal it to JSON. It contains no object data.
 type Description = describe.Description
 
-// Describe describes a [SharedInformer] or a [Controller]. Of one that is not of
-// this package it tells what its methods do.
+// Describe describes a [SharedInformer] or a [Controller]. Of one that is not from
+// this package it describes what its methods show.
 func Describe(informer interface{ LastSyncResourceVersion() string }) Description {
 	switch i := informer.(type) {
 	case *sharedIndexInformer:
@@ -26,7 +26,7 @@ func Describe(informer interface{ LastSyncResourceVersion() string }) Descriptio
 		return i.describe()
 	case *controller:
 		return i.describe()
-	case SharedInformer: // somebody's, perhaps around one of ours
+	case SharedInformer: // another implementation, perhaps around one of ours
 		if inner, ok := i.GetController().(sharedController); ok {
 			return inner.describe()
 		}
@@ -128,7 +128,7 @@ func (c *controller) describe() Description {
 		Resync:   describe.Resync{Default: describe.Duration(o.FullResyncPeriod)},
 		Handlers: []describe.Handler{{Name: describe.Function(o.Process), Type: "ProcessFunc"}},
 		Store:    describe.Store{Indexes: []string{}},
-		// The queue's own methods may wait for a handler, which may be who asks.
+		// The queue's own methods may wait for a handler, which may be the caller.
 		Status: describe.Status{Synced: IsDone(c.HasSyncedChecker()), Version: c.LastSyncResourceVersion()},
 	}
 	d.Source.ErrorHandler = cmp.Or(describe.Function(o.WatchErrorHandler), describe.Function(o.WatchErrorHandlerWithContext))
@@ -146,7 +146,7 @@ func (c *controller) describe() Description {
 	return d
 }
 
-// describeStore tells what is in a classic store.
+// describeStore describes a classic store.
 func describeStore(to *describe.Store, s Store) {
 	to.Objects, to.Held = len(s.ListKeys()), "objects"
 	if x, ok := s.(Indexer); ok {
@@ -154,7 +154,7 @@ func describeStore(to *describe.Store, s Store) {
 	}
 }
 
-// describeForeign tells what the methods of somebody else's informer do.
+// describeForeign describes what the methods of another implementation show.
 func describeForeign(informer interface{ LastSyncResourceVersion() string }) Description {
 	d := Description{
 		At:       time.Now(),

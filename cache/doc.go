@@ -8,19 +8,19 @@
 //   - stores: [NewStore], [NewIndexer], [NewThreadSafeStore];
 //   - queues: [DeltaFIFO], [RealFIFO];
 //   - [StoreReflector], which keeps any store equal to the server;
-//   - [Config], [New], [NewInformer] and its kin: reflector, queue and handler in
-//     one controller;
+//   - [Config], [New], [NewInformer] and its variants: reflector, queue and handler
+//     in one controller;
 //   - [NewCacheMutationDetector], [WaitForCacheSync], [WaitFor], listers, keys.
 //
 // The shared informers run on kinform's engine. What is in client-go's package
 // but not in this list (stores whose objects expire, heaps, fakes, …) forwards to
 // client-go.
 //
-// The files have their half in their name: classic_*.go are the parts above, each
-// of which stands on its own; shared_*.go are the shared informers, which use none
-// of the classic parts; alias*.go give names to what is client-go's. Files without
-// such a name (keys, listers, waiting, descriptions, …) serve both halves.
+// File names say which half they belong to: classic_*.go are the parts above, each
+// of which works alone; shared_*.go are the shared informers, which use none of the
+// classic parts; alias*.go are aliases of client-go's names. Other files (keys,
+// listers, waiting, descriptions, …) serve both halves.
 //
-// The old shapes live here, at the edge, and nothing else: whoever writes a new
-// program finds a smaller and typed surface in package kinform.
+// Only client-go's API lives here. New programs find a smaller, typed API in package
+// kinform.
 package cache

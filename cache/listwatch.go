@@ -20,7 +20,7 @@ func NewListWatchFromClient(c Getter, resource string, namespace string, fieldSe
 }
 
 // NewFilteredListWatchFromClient lists and watches a resource with options that
-// optionsModifier has the last word on. All functions of the result are set.
+// optionsModifier may change last. All functions of the result are set.
 func NewFilteredListWatchFromClient(c Getter, resource string, namespace string, optionsModifier func(options *metav1.ListOptions)) *ListWatch {
 	request := func(options metav1.ListOptions) *rest.Request {
 		optionsModifier(&options)
@@ -44,8 +44,8 @@ func NewFilteredListWatchFromClient(c Getter, resource string, namespace string,
 	}
 }
 
-// ToListerWatcherWithContext makes lists and watches take a context. A source that
-// knows none is asked all the same, and cannot be interrupted.
+// ToListerWatcherWithContext makes lists and watches take a context. A source without
+// contexts is called all the same, and cannot be interrupted.
 func ToListerWatcherWithContext(lw ListerWatcher) ListerWatcherWithContext {
 	if lw, ok := lw.(ListerWatcherWithContext); ok {
 		return lw

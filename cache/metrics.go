@@ -8,8 +8,8 @@ import (
 	clientgo "k8s.io/client-go/tools/cache"
 )
 
-// informerMetrics is what informers report to when they are given no provider of
-// their own; nil: nothing is reported.
+// informerMetrics is the provider of informers that are given none; nil: nothing is
+// reported.
 var (
 	informerMetrics    atomic.Pointer[InformerMetricsProvider]
 	setInformerMetrics sync.Once
@@ -25,7 +25,7 @@ func SetInformerMetricsProvider(metricsProvider InformerMetricsProvider) {
 }
 
 // metricsFor finds the provider for an informer; nil if it is not to report,
-// because nobody listens or its identity is not reserved.
+// because there is no provider or its identity is not reserved.
 func metricsFor(id InformerNameAndResource, provider InformerMetricsProvider) InformerMetricsProvider {
 	if !id.Reserved() {
 		return nil
@@ -72,7 +72,7 @@ func (g versionGauge) set(version string) {
 	}
 }
 
-// queueMetrics shows how a queue fares.
+// queueMetrics shows how a queue is doing.
 type queueMetrics struct {
 	waiting GaugeMetric
 	latency HistogramMetric

@@ -73,8 +73,8 @@ func (d *mutationDetector) AddObject(obj any) {
 	d.added = append(d.added, w)
 }
 
-// Run compares until stopCh is closed, and once more then. Panics pass: whoever
-// turned this on wants the program to end.
+// Run compares until stopCh is closed, and once after that. It does not recover from
+// panics: a program that turned this on wants to end.
 func (d *mutationDetector) Run(stopCh <-chan struct{}) {
 	ticker := time.NewTicker(mutationPeriod)
 	defer ticker.Stop()

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestMutationDetector: objects are watched for minutes, not for ever.
+// TestMutationDetector: objects are watched for minutes, not forever.
 func TestMutationDetector(t *testing.T) {
 	var out strings.Builder
 	failures := 0

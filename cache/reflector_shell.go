@@ -15,7 +15,7 @@ import (
 	clientgo "k8s.io/client-go/tools/cache"
 )
 
-// DefaultWatchErrorHandler logs the end of a watch as loudly as it deserves.
+// DefaultWatchErrorHandler logs the end of a watch at a level that fits its cause.
 func DefaultWatchErrorHandler(ctx context.Context, r *clientgo.Reflector, err error) {
 	log := klog.FromContext(ctx).WithValues("reflector", r.Name(), "type", r.TypeDescription(), "err", err)
 	switch {
@@ -30,8 +30,8 @@ func DefaultWatchErrorHandler(ctx context.Context, r *clientgo.Reflector, err er
 }
 
 // reflectorShell is what error handlers are given, whose type is client-go's: a
-// reflector of client-go's that reflects nothing, and tells the name, the type and
-// the version of one that does.
+// reflector of client-go's that reflects nothing, and has the name, the type and the
+// version of one that does.
 type reflectorShell struct {
 	name, typeDescription string
 
@@ -53,8 +53,8 @@ func (s *reflectorShell) showing(r *StoreReflector) *clientgo.Reflector {
 	return shell
 }
 
-// at makes the shell tell a version, in the one way that client-go has for that:
-// it lists nothing at that version.
+// at gives the shell a version, in the one way that client-go has for that: it lists
+// nothing at that version.
 func (s *reflectorShell) at(version string) *clientgo.Reflector {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 	"github.com/kinform/kinform/internal/dropin"
 )
 
-// core is an engine that one or several shared informers stand on: typed, dynamic
-// and metadata informers of one resource, on one HTTP client, with equal
-// selectors. It runs while any of them does, and once: what a core that has ended
-// holds is of the past, and an informer that starts must not take it for synced.
+// core is an engine that one or several shared informers use: typed, dynamic and
+// metadata informers of one resource, on one HTTP client, with equal selectors. It
+// runs while any of them does, and only once: what a core that has ended holds is
+// out of date, and an informer that starts must not take it for synced.
 type core struct {
 	*engine.Informer
 	lazy  *lazySource // nil where it is not shared
@@ -40,7 +40,7 @@ func newCore(source engine.Source, transform func(any) (any, error)) *core {
 	return c
 }
 
-// failed tells everybody who runs of a failure.
+// failed passes a failure to all informers that run.
 func (c *core) failed(err error) {
 	c.membersMu.Lock()
 	members := slices.Collect(maps.Keys(c.members))
@@ -60,8 +60,8 @@ func (c *core) member(s *sharedIndexInformer, runs bool) {
 	}
 }
 
-// join counts an informer among those that run on the core. Whoever joins must
-// leave. It is false, and nobody has joined, if the core is spent.
+// join counts an informer among those that run on the core. Each join needs a leave.
+// It returns false, and does nothing, if the core is spent.
 func (c *core) join(s *sharedIndexInformer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +73,7 @@ func (c *core) join(s *sharedIndexInformer) bool {
 	return true
 }
 
-// run runs the engine, if nobody who joined has had it run yet.
+// run runs the engine, unless an informer that joined earlier has done so.
 func (c *core) run() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,8 +118,8 @@ func (c *core) leave(s *sharedIndexInformer) <-chan struct{} {
 	return c.ended
 }
 
-// cores are those that can be shared. An entry goes when the core is spent, or when
-// nobody has an informer on it any more; with it goes the HTTP client of its key.
+// cores are those that can be shared. An entry is dropped when the core is spent, or
+// when no informer uses it any more, and with it the HTTP client of its key.
 var cores struct {
 	mu    sync.Mutex
 	byKey map[dropin.Share][]weak.Pointer[core]
@@ -172,7 +172,7 @@ type lazySource struct {
 	used  engine.Source // nil until the first request
 }
 
-// admit tells whether a reader with such needs can be served, and takes it into
+// admit reports whether a reader with such needs can be served, and takes it into
 // account.
 func (l *lazySource) admit(n dropin.Needs) bool {
 	l.mu.Lock()

@@ -146,7 +146,7 @@ func badIndex(obj any) ([]string, error) {
 }
 
 // TestIndexFunctionThatFails: client-go panics, kinform keeps the last good state of the
-// object and goes on with the rest.
+// object and continues with the rest.
 func TestIndexFunctionThatFails(t *testing.T) {
 	for _, how := range []string{"error", "panic"} {
 		t.Run(how, func(t *testing.T) {

@@ -51,7 +51,7 @@ func (r randomStory) changes(n int) []func(*server) {
 }
 
 // atOnce is all that a server does in a moment. Nobody sees it half done: what an
-// informer that lists or watches in the midst of it gets to see would be chance.
+// informer that lists or watches in the middle of it gets to see would be chance.
 func atOnce(parts ...[]func(*server)) []func(*player) {
 	return []func(*player){on(slices.Concat(parts...)...)}
 }

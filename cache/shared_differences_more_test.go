@@ -71,7 +71,7 @@ func TestLongQueuesAreMerged(t *testing.T) {
 	}
 }
 
-// TestResyncsKeepTime: client-go starts to count anew with each list, kinform goes on.
+// TestResyncsKeepTime: client-go starts to count again with each list, kinform goes on.
 func TestResyncsKeepTime(t *testing.T) {
 	relist := story{
 		server: func(s *server) { put("a")(s) }, informer: joins, times: true,

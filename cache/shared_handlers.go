@@ -25,8 +25,8 @@ type registration struct {
 	sub      *engine.Subscription // nil until the informer is started
 	synced   chan struct{}
 	ended    chan struct{}
-	// unread has the objects whose newest state could not be read, and whether the
-	// handler was told of them before.
+	// unread has the objects whose newest state could not be read, and whether an
+	// earlier state was delivered to the handler.
 	unread map[string]bool
 }
 
@@ -35,7 +35,7 @@ func (s *sharedIndexInformer) AddEventHandler(h ResourceEventHandler) (ResourceE
 	return s.AddEventHandlerWithOptions(h, HandlerOptions{})
 }
 
-// AddEventHandlerWithResyncPeriod adds a handler with a resync period of its own.
+// AddEventHandlerWithResyncPeriod adds a handler with its own resync period.
 func (s *sharedIndexInformer) AddEventHandlerWithResyncPeriod(h ResourceEventHandler, resync time.Duration) (ResourceEventHandlerRegistration, error) {
 	return s.AddEventHandlerWithOptions(h, HandlerOptions{ResyncPeriod: &resync})
 }
@@ -99,7 +99,7 @@ func (s *sharedIndexInformer) resyncLocked(logger klog.Logger, period time.Durat
 	return period
 }
 
-// resyncUntil reminds the handlers, each at the first tick of the informer's check
+// resyncUntil resyncs the handlers, each at the first tick of the informer's check
 // period at which its own period is over.
 func (s *sharedIndexInformer) resyncUntil(ctx context.Context) {
 	s.mu.Lock()
@@ -137,7 +137,7 @@ func (s *sharedIndexInformer) resync(now time.Time) {
 func (s *sharedIndexInformer) RemoveEventHandler(handle ResourceEventHandlerRegistration) error {
 	r, ok := handle.(*registration)
 	if !ok {
-		return fmt.Errorf("%T is no registration of this informer", handle)
+		return fmt.Errorf("%T is not a registration of this informer", handle)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +167,7 @@ func (r *registration) subscribe() {
 	})
 }
 
-// HasSynced tells whether the handler has had every object of the initial list.
+// HasSynced reports whether the handler has had every object of the initial list.
 func (r *registration) HasSynced() bool {
 	select {
 	case <-r.synced:
@@ -177,7 +177,7 @@ func (r *registration) HasSynced() bool {
 	}
 }
 
-// HasSyncedChecker is HasSynced to wait for.
+// HasSyncedChecker is HasSynced in a form that can be waited for.
 func (r *registration) HasSyncedChecker() DoneChecker {
 	name := r.informer.HasSyncedChecker().Name()
 	return doneChecker{name + " + event handler " + handlerName(r.handler), r.synced}
@@ -186,7 +186,7 @@ func (r *registration) HasSyncedChecker() DoneChecker {
 // ShutdownChan is closed when a removed handler has returned for the last time.
 func (r *registration) ShutdownChan() <-chan struct{} { return r.ended }
 
-// isInside tells whether the handler itself is who asks.
+// isInside reports whether the caller is the handler itself.
 func (r *registration) isInside() bool {
 	r.informer.mu.Lock()
 	sub := r.sub
@@ -194,8 +194,8 @@ func (r *registration) isInside() bool {
 	return sub != nil && sub.Inside()
 }
 
-// crash does with a handler's panic what the program has told apimachinery to do
-// with panics: report it, and by default go down.
+// crash treats a handler's panic as the program has configured apimachinery to treat
+// panics: report it, and by default end the process.
 func crash(_ string, value any, _ []byte) {
 	defer utilruntime.HandleCrash()
 	panic(value)
@@ -208,12 +208,12 @@ func (r *registration) deliver(ctx context.Context, d engine.Delta) {
 		r.unreadable(ctx, d, err)
 		return
 	}
-	told, unread := r.unread[d.Key()]
+	delivered, unread := r.unread[d.Key()]
 	delete(r.unread, d.Key())
 	switch {
-	case unread && !told && d.Kind == engine.Deleted:
-		// The handler has never heard of it.
-	case d.Kind == engine.Added, unread && !told:
+	case unread && !delivered && d.Kind == engine.Deleted:
+		// No state of it was ever delivered.
+	case d.Kind == engine.Added, unread && !delivered:
 		r.informer.detector.AddObject(obj)
 		r.handler.OnAdd(obj, d.Initial)
 	case d.Kind == engine.Deleted && d.FinalStateUnknown:
@@ -230,24 +230,24 @@ func (r *registration) deliver(ctx context.Context, d engine.Delta) {
 	}
 }
 
-// unreadable reports a state that cannot be shown to the handler, and remembers
-// whether the handler knows of the object, for when it can be shown again. The end
-// of an object that the handler knows of is shown as a tombstone.
+// unreadable reports a state that cannot be delivered to the handler, and remembers
+// whether an earlier state was, for when the object can be read again. The deletion
+// of an object that was delivered is delivered as a tombstone.
 func (r *registration) unreadable(ctx context.Context, d engine.Delta, err error) {
 	utilruntime.HandleErrorWithContext(ctx, err, "object cannot be read, the handler is not called", "key", d.Key())
-	told, unread := r.unread[d.Key()]
+	delivered, unread := r.unread[d.Key()]
 	if !unread {
-		told = d.Kind != engine.Added
+		delivered = d.Kind != engine.Added
 	}
 	if d.Kind != engine.Deleted {
 		if r.unread == nil {
 			r.unread = map[string]bool{}
 		}
-		r.unread[d.Key()] = told
+		r.unread[d.Key()] = delivered
 		return
 	}
 	delete(r.unread, d.Key())
-	if told {
+	if delivered {
 		last, _ := r.informer.object(d.Old)
 		r.handler.OnDelete(DeletedFinalStateUnknown{Key: d.Key(), Obj: last})
 	}

@@ -8,13 +8,13 @@ import (
 )
 
 // sharedIndexer is the Indexer of a shared informer: the engine's collection,
-// read in one view. It can be written, as tests do; nobody is told of that.
+// read in one view. It can be written, as tests do; no handler is called for that.
 type sharedIndexer struct {
 	view    *engine.View
 	version func() string // the version that the store has reached
 
-	// store is the collection that is read: one of the informer's own, until it
-	// runs on one that it shares.
+	// store is the collection that is read: the informer's own, until it runs on one
+	// that it shares.
 	store atomic.Pointer[storeOf]
 
 	mu       sync.Mutex
@@ -22,8 +22,8 @@ type sharedIndexer struct {
 }
 
 // storeOf is a collection, and what the names of the informer's indexes start with
-// where others have indexes in it, too. Once the informer has left it to others, its
-// indexes are no more in it.
+// where others have indexes in it, too. Once the informer has left it to others, it
+// no longer has the informer's indexes.
 type storeOf struct {
 	*engine.Collection
 	prefix string
@@ -38,7 +38,7 @@ func (x *sharedIndexer) moveTo(c *engine.Collection, prefix string) {
 	x.store.Store(to)
 	for name, f := range x.indexers {
 		if err := x.index(to, name, f); err != nil {
-			panic(err) // the prefix is nobody else's
+			panic(err) // cannot happen: the prefix is unique
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (x *sharedIndexer) Replace(list []any, _ string) error {
 	return nil
 }
 
-// Resync does nothing: the handlers' resyncs are the informer's business.
+// Resync does nothing: the informer resyncs the handlers.
 func (x *sharedIndexer) Resync() error { return nil }
 
 // List returns every object.

@@ -33,7 +33,7 @@ func (x *sharedIndexer) index(to *storeOf, name string, f IndexFunc) error {
 	}})
 }
 
-// leave takes the informer's indexes out of a collection that others go on with.
+// leave takes the informer's indexes out of a collection that others continue with.
 func (x *sharedIndexer) leave() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -123,7 +123,7 @@ func (x *sharedIndexer) GetIndexers() Indexers {
 	return maps.Clone(x.indexers)
 }
 
-// AddIndexers adds indexes over what is there and what will come. If one of the
+// AddIndexers adds indexes over present and future objects. If one of the
 // names is taken, none is added.
 func (x *sharedIndexer) AddIndexers(added Indexers) error {
 	x.mu.Lock()

@@ -20,8 +20,8 @@ import (
 )
 
 // sharedIndexInformer is client-go's shared informer on kinform's engine: the
-// engine lists, watches, stores and delivers; this type carries the classic
-// methods and their rules of what may be called when.
+// engine lists, watches, stores and delivers; this type has the classic methods and
+// their rules of what may be called when.
 type sharedIndexInformer struct {
 	indexer       *sharedIndexer
 	view          *engine.View
@@ -136,7 +136,7 @@ func (s *sharedIndexInformer) start(ctx context.Context) bool {
 	}
 	s.started, s.runContext = true, ctx
 	for !s.core.join(s) {
-		// Others have used it up since this informer was made.
+		// Other informers have run and ended it since this informer was made.
 		s.core = sharedCore(s.description, s.lw.(*dropin.ListWatch))
 	}
 	if s.core.lazy != nil {
@@ -148,8 +148,8 @@ func (s *sharedIndexInformer) start(ctx context.Context) bool {
 	return true
 }
 
-// stop lets no handler join any more, and waits until those that are there have
-// returned. From a store that others go on with, it takes its indexes along.
+// stop lets no more handlers join, and waits until the present ones have returned.
+// It removes its indexes from a store that others continue to use.
 func (s *sharedIndexInformer) stop() {
 	s.mu.Lock()
 	s.stopped = true
@@ -169,14 +169,14 @@ func (s *sharedIndexInformer) stop() {
 	}
 }
 
-// IsStopped tells whether the informer has ended, or is about to.
+// IsStopped reports whether the informer has ended, or is about to.
 func (s *sharedIndexInformer) IsStopped() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stopped
 }
 
-// HasSynced tells whether the store has had its first list.
+// HasSynced reports whether the store has had its first list.
 func (s *sharedIndexInformer) HasSynced() bool {
 	select {
 	case <-s.synced:
@@ -186,7 +186,7 @@ func (s *sharedIndexInformer) HasSynced() bool {
 	}
 }
 
-// HasSyncedChecker is HasSynced to wait for.
+// HasSyncedChecker is HasSynced in a form that can be waited for.
 func (s *sharedIndexInformer) HasSyncedChecker() DoneChecker {
 	return doneChecker{fmt.Sprintf("SharedIndexInformer %T", s.objectType), s.synced}
 }
@@ -223,8 +223,8 @@ func (s *sharedIndexInformer) AddIndexers(indexers Indexers) error {
 	return s.indexer.AddIndexers(indexers)
 }
 
-// GetController returns what tells of the informer's progress; it cannot be run
-// by itself.
+// GetController returns a controller that shows the informer's progress. It cannot
+// be run by itself.
 func (s *sharedIndexInformer) GetController() Controller { return sharedController{s} }
 
 type sharedController struct{ *sharedIndexInformer }
@@ -232,7 +232,7 @@ type sharedController struct{ *sharedIndexInformer }
 func (sharedController) Run(<-chan struct{})            {}
 func (sharedController) RunWithContext(context.Context) {}
 
-// failed tells the watch error handler of a failure.
+// failed calls the watch error handler.
 func (s *sharedIndexInformer) failed(err error) {
 	s.mu.Lock()
 	handler, ctx := s.watchError, s.runContext

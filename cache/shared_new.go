@@ -22,13 +22,13 @@ func NewSharedInformer(lw ListerWatcher, example runtime.Object, defaultResync t
 }
 
 // NewSharedIndexInformer returns an informer for what lw lists and watches. The
-// example says of which type the objects are. Handlers are reminded of every
-// object each defaultResync, unless they say otherwise; 0 is never.
+// example gives the type of the objects. Handlers are called again for every object
+// each defaultResync, unless they ask for another period; 0 is never.
 func NewSharedIndexInformer(lw ListerWatcher, example runtime.Object, defaultResync time.Duration, indexers Indexers) SharedIndexInformer {
 	return NewSharedIndexInformerWithOptions(lw, example, SharedIndexInformerOptions{ResyncPeriod: defaultResync, Indexers: indexers})
 }
 
-// NewSharedIndexInformerWithOptions is NewSharedIndexInformer with more to say.
+// NewSharedIndexInformerWithOptions is NewSharedIndexInformer with more options.
 func NewSharedIndexInformerWithOptions(lw ListerWatcher, example runtime.Object, o SharedIndexInformerOptions) SharedIndexInformer {
 	s := &sharedIndexInformer{
 		lw:            lw,
@@ -61,8 +61,8 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, example runtime.Object,
 	if s.core.lazy == nil {
 		s.indexer.moveTo(s.core.Collection, "")
 	} else {
-		// Until it runs, the informer knows nothing of what others have seen, and
-		// what is put into its store is nobody else's.
+		// Until it runs, the informer sees nothing of what others have stored, and
+		// others see nothing of what is put into its store.
 		own, _ := engine.NewCollection(engine.Options{}, "")
 		s.indexer.moveTo(own, "")
 	}

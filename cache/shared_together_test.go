@@ -318,7 +318,7 @@ func (r randomStory) act() act {
 		return act{fmt.Sprintf("%d: add %s", i, index), []func([]*player){of(i, addIndex(index, byNames))}, settled}
 	case 8:
 		// Once it runs: which of the initial objects comes first is a row of
-		// docs/differences.md, and shows where a handler is held in the midst of them.
+		// docs/differences.md, and shows where a handler is held in the middle of them.
 		return act{fmt.Sprintf("%d: %s is held", i, who), []func([]*player){func(all []*player) {
 			if all[i].ended != nil {
 				hold(who)(all[i])

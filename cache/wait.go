@@ -42,7 +42,8 @@ func allSynced(cacheSyncs []InformerSynced) bool {
 	return true
 }
 
-// WaitForNamedCacheSync is [WaitForCacheSync] that logs on whose behalf it waits.
+// WaitForNamedCacheSync is [WaitForCacheSync] that logs the name of the waiting
+// controller.
 func WaitForNamedCacheSync(controllerName string, stopCh <-chan struct{}, cacheSyncs ...InformerSynced) bool {
 	return waitLogged(context.Background(), klog.Background().WithValues("controller", controllerName), stopCh, cacheSyncs)
 }
@@ -63,10 +64,9 @@ func waitLogged(ctx context.Context, log klog.Logger, stopCh <-chan struct{}, ca
 	return true
 }
 
-// WaitFor waits, without asking again and again, until all are done, which is
-// true, or until ctx ends before that, which is false. If what is said, the
-// progress is logged under that name, as of the caller's line: each checker as
-// soon as it is done.
+// WaitFor waits, without polling, until all are done, which is true, or until ctx
+// ends before that, which is false. If what is not empty, the progress is logged
+// under that name, at the caller's line: each checker as soon as it is done.
 func WaitFor(ctx context.Context, what string, checkers ...DoneChecker) bool {
 	log := klog.LoggerWithValues(klog.FromContext(ctx), "for", what).WithCallDepth(1)
 	if what == "" {
@@ -98,7 +98,7 @@ func WaitFor(ctx context.Context, what string, checkers ...DoneChecker) bool {
 	return len(undone) == 0
 }
 
-// IsDone tells, without waiting, whether an activity is over.
+// IsDone reports, without waiting, whether an activity is over.
 func IsDone(checker DoneChecker) bool {
 	select {
 	case <-checker.Done():

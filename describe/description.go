@@ -32,11 +32,11 @@ type Source struct {
 	Via string `json:"via,omitempty"`
 	// Resource is "statefulsets.v1.apps".
 	Resource string `json:"resource,omitempty"`
-	// Namespaces that are looked at; none are all.
+	// Namespaces that are listed and watched; none means all.
 	Namespaces    []string `json:"namespaces,omitempty"`
 	LabelSelector string   `json:"labelSelector,omitempty"`
 	FieldSelector string   `json:"fieldSelector,omitempty"`
-	// Tweak is the function that has the last word on each request's options.
+	// Tweak is the function that changes each request's options last.
 	Tweak string `json:"tweak,omitempty"`
 	// Encoding is what the server is asked for.
 	Encoding     string `json:"encoding,omitempty"`
@@ -56,7 +56,7 @@ type Source struct {
 	Backoff           *Backoff `json:"backoff,omitempty"`
 	// Policy is what a refusal of the server means.
 	Policy string `json:"policy,omitempty"`
-	// ErrorHandler is the function that hears of failed lists and watches; "" is
+	// ErrorHandler is the function that is called for failed lists and watches; "" is
 	// the default one.
 	ErrorHandler string `json:"errorHandler,omitempty"`
 }
@@ -67,11 +67,11 @@ type Backoff struct {
 	Most  Duration `json:"most"`
 }
 
-// Resync is how often handlers are reminded of every object.
+// Resync is how often handlers are called again for every object.
 type Resync struct {
 	// Default is the period of handlers that do not say otherwise; 0 is never.
 	Default Duration `json:"default,omitempty"`
-	// Check is how often it is looked whose period is over.
+	// Check is how often the periods of the handlers are checked.
 	Check Duration `json:"check,omitempty"`
 }
 
@@ -82,7 +82,7 @@ type Store struct {
 	Transform string `json:"transform,omitempty"`
 	// Residency is for how long objects stay decoded.
 	Residency string `json:"residency,omitempty"`
-	// MutationDetector: it is watched that nobody changes objects.
+	// MutationDetector: readers that change objects are looked for.
 	MutationDetector bool `json:"mutationDetector,omitempty"`
 	// MutationDetection is how closely: "sampled" or "full", where that can be chosen.
 	MutationDetection string `json:"mutationDetection,omitempty"`
@@ -99,22 +99,21 @@ type Store struct {
 	LastRejected string `json:"lastRejected,omitempty"`
 }
 
-// Sharing is about informers that have one watch and one store together.
+// Sharing is about informers that share one watch and one store.
 type Sharing struct {
 	// With are the object types of the others that run on it.
 	With []string `json:"with"`
 }
 
-// Handler is one that is told of changes.
+// Handler is one that is called for changes.
 type Handler struct {
 	Name string `json:"name"`
 	// Type is the Go type of the handler.
 	Type string `json:"type,omitempty"`
-	// Resync is how often it is reminded of every object; 0 is never.
+	// Resync is how often it is called again for every object; 0 is never.
 	Resync Duration `json:"resync,omitempty"`
 	Synced bool     `json:"synced"`
-	// Queue is what lies between the store and the handler, if it has one of its
-	// own.
+	// Queue is what lies between the store and the handler, if it has its own.
 	Queue *Queue `json:"queue,omitempty"`
 }
 
@@ -149,8 +148,8 @@ type SourceStatus struct {
 	State  string    `json:"state"`
 	Since  time.Time `json:"since,omitzero"`
 	Synced bool      `json:"synced"`
-	// Reason and Cause are of a failure that has not been overcome yet, Attempts is
-	// how many there were in a row.
+	// Reason and Cause are those of the present failure, Attempts is how many there
+	// were in a row.
 	Reason      string    `json:"reason,omitempty"`
 	Cause       string    `json:"cause,omitempty"`
 	Attempts    int       `json:"attempts,omitempty"`

@@ -3,7 +3,7 @@
 // (as JSON, whose names are stable).
 //
 // Package kinform and the drop-ins fill the same [Description]; so do kinform dump
-// and whoever shows informers on a page. Nothing of the objects is in it: no keys'
-// values, no fields, no words of errors that quote them. What informers are made
-// of lives in the packages that make them.
+// and programs that show informers on a page. It contains no object data: no values,
+// no fields, no text of errors that quote them. The packages that make informers
+// know what they are made of; this one does not.
 package describe

@@ -11,9 +11,9 @@ import (
 	"github.com/kinform/kinform/kube"
 )
 
-// Engine describes what the engine knows of an informer; subs are those of its
-// subscribers that are wanted. The kind of informer, its types, its queries and
-// what else its packages put around the engine are for them to add.
+// Engine describes what the engine knows of an informer; subs are the subscribers to
+// include. The calling package adds the kind of informer, its types, its queries and
+// what else it puts around the engine.
 func Engine(inf *engine.Informer, subs []*engine.Subscription) Description {
 	o := inf.ReflectorOptions()
 	backoff := o.Backoff.WithDefaults()
@@ -81,8 +81,8 @@ func residency(r engine.Residency) string {
 	return fmt.Sprintf("at most %d bytes decoded", int64(r))
 }
 
-// rejected says which object was rejected, and not in the words of the error: they
-// may quote the object.
+// rejected says which object was rejected, without the text of the error, which may
+// quote the object.
 func rejected(err error) string {
 	var undecoded *engine.DecodeError
 	if errors.As(err, &undecoded) {

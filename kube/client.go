@@ -25,8 +25,8 @@ var statusCodecs = func() serializer.CodecFactory {
 
 // NewClient returns a REST client for any resource of the server of cfg. Lists that
 // are not compressed come over HTTP/1.1, on connections that are closed soon after;
-// everything else shares one HTTP/2 connection. Where cfg has a Transport or
-// NextProtos of its own, these decide.
+// everything else shares one HTTP/2 connection. Where cfg has its own Transport or
+// NextProtos, these decide.
 func NewClient(cfg *rest.Config) (rest.Interface, error) {
 	c := rest.CopyConfig(cfg)
 	c.GroupVersion = &schema.GroupVersion{}
@@ -44,7 +44,7 @@ func NewClient(cfg *rest.Config) (rest.Interface, error) {
 
 func newClient(c *rest.Config) (rest.Interface, error) {
 	if c.Transport != nil {
-		return rest.RESTClientFor(c) // connections are somebody else's business
+		return rest.RESTClientFor(c) // the program makes its own connections
 	}
 	tc, err := c.TransportConfig()
 	if err != nil {

@@ -21,13 +21,13 @@ const (
 	// it spares them wake-ups and HTTP/2 frames. rest.Config.DisableCompression is
 	// respected.
 	CompressFar Compression = iota
-	// CompressAlways is for networks inside of a cluster that are slow or paid for.
+	// CompressAlways is for networks inside a cluster that are slow or billed by volume.
 	CompressAlways
-	// CompressNever is for networks to far servers that are fast.
+	// CompressNever is for fast networks to remote servers.
 	CompressNever
 )
 
-// wanted tells whether lists from a server should be compressed.
+// wanted reports whether lists from a server should be compressed.
 func (c Compression) wanted(client rest.Interface, server *url.URL) bool {
 	switch c {
 	case CompressAlways:
@@ -39,7 +39,8 @@ func (c Compression) wanted(client rest.Interface, server *url.URL) bool {
 	return !(patient && near(server.Hostname())) && !disabled(client)
 }
 
-// near tells whether a server is on this machine or that of the cluster around it.
+// near reports whether a server is on this machine, or is that of the cluster which
+// the program runs in.
 func near(host string) bool {
 	switch host {
 	case "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc":
@@ -51,7 +52,7 @@ func near(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// disabled tells whether the client was configured not to ask for compression.
+// disabled reports whether the client was configured not to ask for compression.
 func disabled(client rest.Interface) bool {
 	if p, ok := client.(*patientClient); ok {
 		client = p.RESTClient

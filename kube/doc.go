@@ -1,5 +1,5 @@
 // Package kube makes an engine.Source of an API server: over client-go's REST client,
-// as bytes (NewSource), or over anybody's ListerWatcher, as objects
+// as bytes (NewSource), or over any ListerWatcher, as objects
 // (NewObjectSource). Authentication, TLS, proxies, rate limits and the user agent
 // stay client-go's.
 //

@@ -14,7 +14,7 @@ func gunzip(body io.ReadCloser) (io.ReadCloser, error) {
 	buffered := bufio.NewReaderSize(body, readSize)
 	start, err := buffered.Peek(2)
 	if err != nil || start[0] != 0x1f || start[1] != 0x8b {
-		// Not gzip, or too short to be: whoever reads it will say what it is.
+		// Not gzip, or too short to be: the reader reports what is wrong with it.
 		return readCloser{buffered, body}, nil
 	}
 	z, err := gzip.NewReader(buffered)

@@ -25,14 +25,14 @@ const linger = 5 * time.Second
 var ownConnections = make(chan struct{}, 8)
 
 // split sends long lists over HTTP/1.1 and everything else over HTTP/2, whose frames
-// and flow control are a third of a client's work on a long answer and buy it
+// and flow control are a third of a client's work on a long answer and gain
 // nothing; many watches on one connection need them. It is below all that
 // authenticates, wraps or limits requests, so that there is one of each.
 type split struct {
 	http2, http1 http.RoundTripper
 	proven       atomic.Bool // the server has answered over HTTP/1.1
 	onlyHTTP2    atomic.Bool // the server was found not to
-	idle         *time.Timer // closes the connections that lists left behind
+	idle         *time.Timer // closes the idle connections of lists
 }
 
 // splitLists makes the client of a configuration send long lists over HTTP/1.1.
@@ -115,7 +115,7 @@ func (s *split) CloseIdleConnections() {
 // WrappedRoundTripper lets client-go find what is below.
 func (s *split) WrappedRoundTripper() http.RoundTripper { return s.http2 }
 
-// listBody tells when a list is done with its connection.
+// listBody notices when a list is done with its connection.
 type listBody struct {
 	io.ReadCloser
 	done func()

@@ -24,7 +24,7 @@ type ListerWatcher interface {
 	Watch(metav1.ListOptions) (watch.Interface, error)
 }
 
-// contextual is what newer ListerWatchers have besides.
+// contextual is what newer ListerWatchers also have.
 type contextual interface {
 	ListWithContext(context.Context, metav1.ListOptions) (runtime.Object, error)
 	WatchWithContext(context.Context, metav1.ListOptions) (watch.Interface, error)
@@ -43,7 +43,7 @@ func NewObjectSource(name string, lw ListerWatcher) engine.Source {
 
 func (s *objectSource) String() string { return s.name }
 
-// ListsWhole says that nothing is heard of a list before all of it has come.
+// ListsWhole says that nothing of a list arrives before all of it has.
 func (s *objectSource) ListsWhole() {}
 
 func (s *objectSource) List(ctx context.Context, o engine.ListOptions) (engine.ListStream, error) {
@@ -77,7 +77,7 @@ func (l *objectList) open(next string) error {
 	}
 	m, err := meta.ListAccessor(list)
 	if err != nil {
-		return fmt.Errorf("list %s: %T is no list: %w", l.source, list, err)
+		return fmt.Errorf("list %s: %T is not a list: %w", l.source, list, err)
 	}
 	if l.items, err = meta.ExtractList(list); err != nil {
 		return fmt.Errorf("list %s: %w", l.source, err)
@@ -163,7 +163,7 @@ func (s *objectSource) Watch(ctx context.Context, o engine.WatchOptions) (engine
 		mo.SendInitialEvents, mo.ResourceVersionMatch = &yes, metav1.ResourceVersionMatchNotOlderThan
 	}
 	// The request outlives ctx until Close: ended by its context, a watch may want
-	// to hand over a last error, to somebody who no longer listens.
+	// to hand over a last error when nobody receives any more.
 	request, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	opening := context.AfterFunc(ctx, cancel)
 	w, err := s.watch(request, mo)

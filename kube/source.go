@@ -29,8 +29,8 @@ type Query struct {
 	Namespace     string
 	LabelSelector string
 	FieldSelector string
-	// Tweak, if there is one, changes the options of each request before it is
-	// sent, with the last word on everything: selectors, versions, limits.
+	// Tweak, if not nil, changes the options of each request last, before it is sent:
+	// selectors, versions, limits.
 	Tweak func(*metav1.ListOptions)
 	// MetadataOnly asks the server to send the objects' metadata and no more.
 	MetadataOnly bool
@@ -92,7 +92,7 @@ func (s *source) request(kind string, o metav1.ListOptions, only ...string) *res
 		o.FieldSelector = strings.TrimPrefix(o.FieldSelector+",metadata.name="+name, ",")
 		o.Limit = 0
 	}
-	// Retries are the reflector's business, which shows them in the status.
+	// The reflector retries, and shows that in the status.
 	r := s.client.Get().AbsPath(path...).NamespaceIfScoped(s.Namespace, s.Namespace != "").
 		Resource(s.Resource.Resource).SetHeader("Accept", s.accept(kind)).MaxRetries(0).
 		SpecificallyVersionedParams(&o, metav1.ParameterCodec, metav1.Unversioned)
@@ -103,7 +103,7 @@ func (s *source) request(kind string, o metav1.ListOptions, only ...string) *res
 }
 
 // accept lists the encodings to choose from, best first. Kind is what the server
-// is asked to turn objects into where only metadata is wanted.
+// is asked to turn objects into where only metadata is needed.
 func (s *source) accept(kind string) string {
 	types := []string{"application/json"}
 	if s.Protobuf {
@@ -217,7 +217,7 @@ func (l *listStream) open(next string) error {
 	return nil
 }
 
-// pulse is a body that tells when something of it has come.
+// pulse is a body that reports each time that something has arrived.
 type pulse struct {
 	io.ReadCloser
 	alive func()

@@ -20,7 +20,7 @@ func (e *SyntaxError) Error() string {
 type LimitError struct {
 	What   string // "watch event", "list item", …
 	Offset int64  // where it starts in the stream
-	Size   int64  // its size if the sender told, otherwise what has been read of it
+	Size   int64  // its size if the sender gave one, otherwise what has been read of it
 	Limit  int64
 }
 
@@ -44,7 +44,7 @@ func (e *ReadError) Error() string {
 func (e *ReadError) Unwrap() error { return e.Err }
 
 // EventError says that one watch event is bad in itself while its end was found:
-// the reader has skipped it and can go on with the next.
+// the reader has skipped it and can continue with the next.
 type EventError struct {
 	Offset int64 // where the event starts in the stream
 	Err    error

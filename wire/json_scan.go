@@ -6,7 +6,7 @@ import "math"
 const maxDepth = 10000
 
 // scanner walks over JSON in memory. Its methods take the value at i, and leave i
-// behind it. The first error stays: it moves i to the end, so that every loop ends,
+// after it. The first error stays: it moves i to the end, so that every loop ends,
 // and all later calls do nothing.
 type scanner struct {
 	data    []byte

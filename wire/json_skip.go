@@ -49,7 +49,7 @@ const (
 	badAfter  = "a value must be followed by ',' or the closing bracket"
 )
 
-// skip checks the grammar of the value at i, which lies inside of depth open
+// skip checks the grammar of the value at i, which lies inside depth open
 // brackets, and passes it.
 func (s *scanner) skip(depth int) {
 	var (
@@ -154,7 +154,7 @@ func skipScalar(data []byte, i int) int {
 }
 
 // framer finds the end of a JSON value without checking what is in it: strings
-// end, brackets balance. It can stop anywhere and go on when more has arrived.
+// end, brackets balance. It can stop anywhere and continue when more has arrived.
 type framer struct {
 	n      int // bytes of the value that have been looked at
 	depth  int
@@ -162,7 +162,7 @@ type framer struct {
 	quoted bool // n is inside a string of a nested value
 	done   bool // the value is the first n bytes
 
-	// child is the first object or array directly inside of the value: readers of
+	// child is the first object or array directly inside the value: readers of
 	// an envelope need not look for its end again. childEnd is 0 until it is known.
 	childStart, childEnd int
 }
@@ -176,7 +176,7 @@ const (
 	frameScalar
 )
 
-// What a byte outside of strings means to framer.
+// What a byte outside strings means to framer.
 const (
 	classOther = iota
 	classQuote

@@ -9,7 +9,7 @@ import (
 type ListMeta struct {
 	APIVersion, Kind          string // of the list, such as "v1", "PodList"
 	ResourceVersion, Continue string
-	Remaining                 int64 // remainingItemCount; -1 if the server did not tell
+	Remaining                 int64 // remainingItemCount; -1 if the server did not say
 }
 
 // ListReader reads the body of a list, item by item, as it arrives.
@@ -34,10 +34,10 @@ const (
 	listStart listState = iota
 	protoEnvelope
 	protoList
-	protoTail // in the envelope, behind the list
+	protoTail // in the envelope, after the list
 	jsonMembers
 	jsonItems
-	jsonTail // behind the list
+	jsonTail // after the list
 )
 
 // NewListReader returns a reader of the list body r. It finds out the format from

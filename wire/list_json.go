@@ -194,7 +194,7 @@ func (l *ListReader) jsonItem() ([]byte, error) {
 	return l.src.frame(new(framer), l.limits.Frame, "list item")
 }
 
-// jsonEnd requires that the body has ended behind the list.
+// jsonEnd requires that the body ends after the list.
 func (l *ListReader) jsonEnd() error {
 	_, err := l.src.skipSpace()
 	switch {

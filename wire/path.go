@@ -18,8 +18,8 @@ type Path struct {
 	steps []step
 }
 
-// step is one step of a path. In protobuf, fields that are inlined in JSON have a
-// message of their own: a step with a number and no name.
+// step is one step of a path. In protobuf, fields that are inlined in JSON have their
+// own message: a step with a number and no name.
 type step struct {
 	name   string
 	number int32
@@ -191,7 +191,7 @@ func (p Path) Values(dst []string, f Format, raw []byte) ([]string, error) {
 	}
 }
 
-// protoValues goes on with the first of the steps in a message.
+// protoValues continues with the first of the steps in a message.
 func protoValues(dst []string, msg []byte, steps []step) ([]string, bool) {
 	st := &steps[0]
 	if st.entry {
@@ -220,7 +220,7 @@ func protoValues(dst []string, msg []byte, steps []step) ([]string, bool) {
 	return dst, true
 }
 
-// protoEntry goes on in an entry of a map, if it has the right key.
+// protoEntry continues in an entry of a map, if it has the right key.
 func protoEntry(dst []string, msg []byte, steps []step) ([]string, bool) {
 	var key []byte
 	for i := 0; i < len(msg); {
@@ -269,7 +269,7 @@ func (p Path) valuesJSON(dst []string, raw []byte) ([]string, error) {
 	return dst, s.err(0)
 }
 
-// jsonValues goes on with the value at s.i, and passes it.
+// jsonValues continues with the value at s.i, and passes it.
 func (p Path) jsonValues(dst []string, s *scanner, steps []step, depth int) []string {
 	for len(steps) > 0 && steps[0].name == "" {
 		steps = steps[1:] // inlined

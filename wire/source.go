@@ -16,7 +16,7 @@ const (
 	quietReads = 64
 )
 
-// source is the stream behind a reader: a window of bytes that have arrived and
+// source is the stream of a reader: a window of bytes that have arrived and
 // are not consumed yet. Reads are as large as the buffer allows, for a wake-up costs
 // more than bytes do. The buffer doubles while the stream keeps filling it, up to max,
 // or when it is full with one thing that has not ended. So memory follows what
@@ -135,7 +135,7 @@ func (s *source) skipSpace() (byte, error) {
 	}
 }
 
-// broken describes an error of the source inside of what.
+// broken describes an error of the source inside what.
 func (s *source) broken(what string, err error) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF

@@ -168,7 +168,7 @@ func (w *WatchReader) sniff() error {
 	return nil
 }
 
-// excerpt tells how a body that nobody can read starts. It quotes a page of HTML,
+// excerpt describes how an unreadable body starts. It quotes a page of HTML,
 // which is what proxies send, and nothing else: it may be a piece of a Secret.
 func excerpt(body []byte) string {
 	switch start := bytes.TrimLeft(body, " \t\r\n"); {

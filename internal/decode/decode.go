@@ -24,7 +24,7 @@ type message interface{ Unmarshal([]byte) error }
 
 var messageType = reflect.TypeFor[message]()
 
-// SpeaksProtobuf tells whether objects of a struct type can be read from protobuf.
+// SpeaksProtobuf reports whether objects of a struct type can be read from protobuf.
 // A struct around a single one that can, such as metav1.ObjectMeta, has the method
 // of that one, which would read into it alone.
 func SpeaksProtobuf(t reflect.Type) bool {
@@ -111,8 +111,8 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 // largestBuffer is the size up to which buffers are used again.
 const largestBuffer = 1 << 20
 
-// withBytes has a record's bytes read, from where they are or from memory that is
-// used again. Whoever reads must copy what it keeps.
+// withBytes calls a function with a record's bytes, in place or in reused memory.
+// The function must copy what it keeps.
 func withBytes(r *engine.Record, read func([]byte) error) error {
 	if plain := r.Plain(); plain != nil {
 		defer runtime.KeepAlive(r)
@@ -128,7 +128,7 @@ func withBytes(r *engine.Record, read func([]byte) error) error {
 	return read(*buf)
 }
 
-// withOwnBytes has a copy of a record's bytes read, which is used for nothing else.
+// withOwnBytes calls a function with a copy of a record's bytes, which it may keep.
 func withOwnBytes(r *engine.Record, read func([]byte) error) error {
 	return read(r.AppendBytes(nil))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/kinform/kinform/wire"
 )
 
-// SpeaksProtobuf tells whether objects like obj can be read from protobuf.
+// SpeaksProtobuf reports whether objects like obj can be read from protobuf.
 func SpeaksProtobuf(obj runtime.Object) bool {
 	return decode.SpeaksProtobuf(reflect.TypeOf(obj).Elem())
 }

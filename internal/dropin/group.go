@@ -8,7 +8,7 @@ import (
 	clientgo "k8s.io/client-go/tools/cache"
 )
 
-// Group is what factories do alike: they keep one informer for each key, start
+// Group is what factories have in common: they keep one informer for each key, start
 // each once, and wait for all of them. The zero value is an empty group.
 type Group[K comparable] struct {
 	mu       sync.Mutex
@@ -64,7 +64,7 @@ func (g *Group[K]) Start(ctx context.Context) {
 }
 
 // WaitSynced waits until every started informer has had its first list, or ctx
-// ends, and tells which have.
+// ends, and returns which have.
 func (g *Group[K]) WaitSynced(ctx context.Context) map[K]bool {
 	started := g.started()
 	synced := make(map[K]bool, len(started))
@@ -90,8 +90,8 @@ func (g *Group[K]) started() map[K]clientgo.SharedIndexInformer {
 	return started
 }
 
-// Shutdown sees to it that no informer is started any more, and waits until those
-// that were have ended. It does not end them: the contexts of Start do.
+// Shutdown prevents further informers from being started, and waits until those that
+// were have ended. It does not end them: the contexts of Start do.
 func (g *Group[K]) Shutdown() {
 	g.mu.Lock()
 	g.closed = true

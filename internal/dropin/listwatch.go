@@ -19,7 +19,7 @@ type ListWatch struct {
 	// Open gives a source of the same objects as bytes, for readers of which the
 	// neediest has the given needs.
 	Open func(Needs) engine.Source
-	// Decode makes an object of a record of such a source, as the client behind
+	// Decode makes an object of a record of such a source, as the client of
 	// ListerWatcher would have; the kinds are what the server called them. Needs
 	// says what it can make them of.
 	Decode Decoder
@@ -38,7 +38,7 @@ type Client[L runtime.Object] interface {
 }
 
 // Objects lists and watches what a client gives, with options that tweak, if not
-// nil, has the last word on. The client is asked for at each request: programs
+// nil, changes last. The client is asked for at each request: programs
 // make informers with clients that cannot be used, and never run them.
 func Objects[L runtime.Object](client func() Client[L], tweak func(*metav1.ListOptions)) *clientgo.ListWatch {
 	tweaked := func(o metav1.ListOptions) metav1.ListOptions {

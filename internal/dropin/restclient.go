@@ -10,8 +10,8 @@ import (
 )
 
 // The dynamic and the metadata client have what bytes need, a REST client, and no
-// method that gives it. Making one of our own would need the configuration, which
-// they do not give either. So it is read from the field that they keep it in. This
+// method that gives it. Making our own would need the configuration, which they do
+// not give either. So it is read from the field that they keep it in. This
 // file is the only place that knows of such fields; where one is not as expected
 // (another client-go, somebody else's client) there are no bytes, and the client
 // is served through its objects.
@@ -57,7 +57,7 @@ func Usable(c rest.Interface) rest.Interface {
 	return c
 }
 
-// IsNil tells whether a client is nil, or a nil pointer: programs give such to
+// IsNil reports whether a client is nil, or a nil pointer: programs give such to
 // informers that they will not run.
 func IsNil(client any) bool {
 	v := reflect.ValueOf(client)

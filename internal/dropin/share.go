@@ -9,12 +9,12 @@ import (
 	"github.com/kinform/kinform/kube"
 )
 
-// Share says what an informer asks which server for, in whose name. Informers with
+// Share says what an informer requests, from which server, as which user. Informers with
 // equal Shares may have one watch. The zero Share is equal to none.
 type Share struct {
-	// client is the very HTTP client: whoever uses it has the same credentials,
-	// the same certificates and the same proxies. Two clients that only look alike
-	// never share: that they act for the same user cannot be known.
+	// client is the HTTP client itself, not an equal one: all its users have the same
+	// credentials, certificates and proxies. Two clients that only look the same never
+	// share: whether they act for the same user is not known.
 	client *http.Client
 	server string
 

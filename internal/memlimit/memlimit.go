@@ -37,7 +37,7 @@ type limits struct {
 	read    time.Time
 }
 
-// fresh is for how long it is taken to be true: a program may set another limit.
+// fresh is for how long limits are reused: a program may set another limit.
 const fresh = 5 * time.Second
 
 var cached struct {
@@ -54,7 +54,7 @@ func known() limits {
 	return cached.limits
 }
 
-// assumedMachine is what a machine has that does not say.
+// assumedMachine is the assumed memory of a machine whose size is not known.
 const assumedMachine = 8 << 30
 
 // read reads the limits, from files below a root.

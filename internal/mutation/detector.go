@@ -1,5 +1,5 @@
-// Package mutation finds objects that somebody changed who was only to read them:
-// it compares what was handed out with what the bytes make anew.
+// Package mutation finds objects that a reader changed: it compares what was handed
+// out with what the bytes decode to.
 //
 // What may live here: remembering what was handed out, comparing, naming the fields
 // that differ. What may not: values of fields, which may be secret, and anything
@@ -49,15 +49,14 @@ func (r Report) String() string {
 type Handed struct {
 	Key    string
 	Object any
-	// Fresh makes the object anew, from the bytes.
+	// Fresh decodes the object again, from the bytes.
 	Fresh func() (any, error)
-	// Forget lets go of the object, so that the next reader gets it anew.
+	// Forget evicts the object, so that the next reader gets a newly decoded one.
 	Forget func()
 }
 
-// Detector remembers objects and compares them, now and then and a last time when
-// it lets go of them. It holds on to few of them, and runs no goroutine while it
-// has none. It reads objects while others may change them: in a program built with
+// Detector remembers objects and compares them, at intervals and a last time when it
+// drops them. It remembers few of them, and runs no goroutine while it has none. It reads objects while others may change them: in a program built with
 // -race, that is reported as the race that it is.
 type Detector struct {
 	full   bool
@@ -98,7 +97,7 @@ func New(m Mode, report func(Report)) *Detector {
 	return &Detector{full: m == Full, report: report, known: map[any]*entry{}}
 }
 
-// Wants tells whether an object that is handed out now is to be remembered.
+// Wants reports whether an object that is handed out now is to be remembered.
 func (d *Detector) Wants() bool { return d != nil && (d.full || rand.Uint32N(sampleOneOf) == 0) }
 
 // Remember takes in an object that is handed out. Own is the prefix of functions
@@ -155,7 +154,7 @@ func (d *Detector) dropLocked(e *entry) {
 	}
 }
 
-// look compares what is remembered, and lets go of what was handed out long ago.
+// look compares what is remembered, and drops what was handed out long ago.
 func (d *Detector) look() {
 	d.Check()
 	d.mu.Lock()
@@ -232,7 +231,7 @@ func (d *Detector) compare(e *entry) {
 	d.report(r)
 }
 
-// caller is the first place up the stack that is not in a function of our own.
+// caller is the first place up the stack that is not in one of our functions.
 func caller(own string) string {
 	var pcs [32]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])

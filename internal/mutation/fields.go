@@ -29,8 +29,8 @@ func Fields(a, b any) []string {
 
 type differences struct{ paths []string }
 
-// deepest bounds the recursion: objects are trees, and yet somebody may have tied a
-// knot.
+// deepest bounds the recursion: objects are trees, but a program may have made a
+// cycle.
 const deepest = 64
 
 func (d *differences) add(path string) {
@@ -83,8 +83,8 @@ func same(a, b reflect.Value) bool {
 }
 
 // equal compares as Kubernetes does: nil and empty are the same, and so are two
-// ways of writing a quantity or a time. A type with fields of its own that are not
-// exported is compared as Go does.
+// ways of writing a quantity or a time. A type with unexported fields is compared as
+// Go does.
 func equal(a, b any) (yes bool) {
 	defer func() {
 		if recover() != nil {

@@ -40,5 +40,6 @@ func (y *Youngs) add(n int64) {
 	youngs.Add(n)
 }
 
-// Close takes the store off the sum of the process; it is used no more.
+// Close subtracts the store from the sum of the process. It must not be used after
+// that.
 func (y *Youngs) Close() { y.add(-y.bytes.Load()) }

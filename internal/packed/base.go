@@ -3,16 +3,16 @@ package packed
 import "github.com/klauspost/compress/s2"
 
 // base is what objects are packed against that have nothing better: pieces of the
-// first objects, one after the other. It is learned again when it serves much worse
+// first objects, one after the other. It is learned again when it helps much less
 // than it did at first, as the objects have changed. Bytes that were packed against
 // the old one keep it alive, so each is tried for twice as long as the one before.
 type base struct {
 	bytes   *Bytes // nil while it is learned
 	learned []byte
 
-	trial   int   // how many objects tell how well it serves; 0: shortestTrial
-	first   share // how well it served at first
-	present share // how well it serves now
+	trial   int   // how many objects show how well it works; 0: shortestTrial
+	first   share // how well it worked at first
+	present share // how well it works now
 }
 
 // share is how much was left of some objects when they were packed: the sum of each

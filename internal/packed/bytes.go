@@ -40,10 +40,10 @@ func (b *Bytes) Hold(raw []byte) {
 	b.slab = heapSlab(raw)
 }
 
-// None tells whether b holds nothing.
+// None reports whether b holds nothing.
 func (b *Bytes) None() bool { return b.slab == nil }
 
-// Young tells whether the bytes are in the heap.
+// Young reports whether the bytes are in the heap.
 func (b *Bytes) Young() bool { return b.slab != nil && b.slab.mapping == nil }
 
 // Len is the number of bytes as they came, Held that of the bytes that they are

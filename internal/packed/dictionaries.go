@@ -31,16 +31,16 @@ const (
 	shards = 8
 	// perShard is how many dictionaries a shard keeps.
 	perShard = 8
-	// dictionaryTail is room that s2 wants behind a dictionary, or it copies it.
+	// dictionaryTail is room that s2 needs after a dictionary, or it copies it.
 	dictionaryTail = 16
 )
 
-// recent serves the whole process, so that its weight is bounded.
+// recent is shared by the whole process, so that its weight is bounded.
 var recent [shards]dictionaries
 
 // dictionaryOf returns the dictionary of a parent.
 func dictionaryOf(b *Bytes) *s2.Dict {
-	// Addresses are multiples of the size class; what is above tells them apart.
+	// Addresses are multiples of the size class; only the bits above it differ.
 	return recent[uintptr(unsafe.Pointer(b))>>5%shards].of(b)
 }
 

@@ -78,7 +78,7 @@ func (p *Packer) Settle(b, young *Bytes) {
 	b.slab, b.at = p.arena.put(young.slab.mem[young.at : young.at+young.size])
 }
 
-// IsPacked tells whether packing would gain nothing.
+// IsPacked reports whether packing would gain nothing.
 func (b *Bytes) IsPacked() bool { return b.how != plain || b.rawLen < worthPacking }
 
 // leading says for which group an object becomes the one that others are packed
@@ -111,7 +111,7 @@ func (p *Packer) pack(l Likeness, raw []byte) (packing, *Bytes, []byte, leading)
 	return how, parent, held, leading{group: group, owned: owned, leads: owned || !content(held, raw)}
 }
 
-// content tells whether a parent suits an object.
+// content reports whether an object packs well with its parent.
 func content(packed, raw []byte) bool { return len(packed)*goodGain < len(raw) }
 
 // withBase packs an object against the base, or alone while there is none.

@@ -9,7 +9,7 @@ import (
 )
 
 // slab is a piece of memory in which bytes are held: that of one state in the heap,
-// or of many outside of it.
+// or of many outside it.
 type slab struct {
 	mem     []byte
 	used    int
@@ -75,7 +75,7 @@ type arena struct {
 // put copies bytes into a slab and returns where they are.
 func (a *arena) put(b []byte) (*slab, uint32) {
 	if len(b) > largestSlab/4 {
-		s := a.add(len(b)) // one of its own, which goes when it goes
+		s := a.add(len(b)) // its own slab, which is unmapped with it
 		s.used = copy(s.mem, b)
 		return s, 0
 	}

@@ -51,12 +51,12 @@ func (a *arena) died() int64 {
 // Again has Sparse look again, as there is more to empty.
 func (p *Packer) Again() { p.arena.grown = sparseFloor }
 
-// Has tells whether bytes have to be packed again for the slabs to go.
+// Has reports whether bytes have to be packed again for the slabs to go.
 func (s *Sparse) Has(b *Bytes) bool {
 	return b.slab != nil && (s.slabs[b.slab.mapping] || b.parent != nil && s.slabs[b.parent.slab.mapping])
 }
 
-// forget sees to it that nothing new is packed against parents in some slabs.
+// forget ensures that nothing new is packed against parents in some slabs.
 func (p *Packer) forget(slabs map[*mapping]bool) {
 	for _, parents := range []map[uint64]leader{p.siblings, p.namesakes} {
 		maps.DeleteFunc(parents, func(_ uint64, l leader) bool { return slabs[l.in] })

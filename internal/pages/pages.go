@@ -18,15 +18,15 @@ type Slot = uint32
 const Size = 256
 
 // Page is a run of values, by slot. It is changed in place unless a snapshot may
-// hold it: the page of a snapshot has the same values for ever.
+// hold it: the page of a snapshot has the same values forever.
 type Page[T comparable] struct {
 	epoch  uint64 // that of the Pages when the page was made
 	values [Size]T
 }
 
-// Pages holds values; the zero value of T marks a place that is free. It knows no
-// locks: one goroutine may write while nobody reads, except that a Snapshot may be
-// read at any time. The zero value is ready for use.
+// Pages holds values; the zero value of T marks a free place. It has no locks: one
+// goroutine may write while nobody reads, except that a Snapshot may be read at any
+// time. The zero value is ready for use.
 type Pages[T comparable] struct {
 	list      []*Page[T]
 	listEpoch uint64 // the epoch when the list was made
@@ -35,8 +35,8 @@ type Pages[T comparable] struct {
 	used      int
 }
 
-// Clone returns Pages that can be changed without p noticing. Nothing is copied but
-// the list of what is free.
+// Clone returns Pages that can be changed without affecting p. Only the list of free
+// places is copied.
 func (p *Pages[T]) Clone() *Pages[T] {
 	c := &Pages[T]{list: p.list, free: slices.Clone(p.free), used: p.used}
 	c.epoch.Store(p.epoch.Add(1))

@@ -85,7 +85,7 @@ func (k *Keys) Remove(hash uint32, s Slot) {
 	for k.cells[hole] != gone {
 		hole = k.after(hole)
 	}
-	// Those behind it move up, unless they would come before the cell they want.
+	// Later ones move up, unless they would come before the cell they want.
 	for i := k.after(hole); k.cells[i] != 0; i = k.after(i) {
 		if k.distance(k.home(k.cells[i].hash()), i) >= k.distance(hole, i) {
 			k.cells[hole] = k.cells[i]

@@ -10,6 +10,6 @@
 //
 // The layout of a type is taken from its field tags. Whatever is out of the
 // ordinary (a type with a hand-written method, a wrong wire type, a truncated
-// message, a surrogate pair) is left to the ones that are named above, whose word
-// counts.
+// message, a surrogate pair) is left to the decoders named above, which are
+// authoritative.
 package unmarshal

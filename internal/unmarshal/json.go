@@ -150,8 +150,7 @@ func literal(b []byte, word string, value any) (any, []byte, error) {
 	return value, b[len(word):], nil
 }
 
-// number reads a number. What it looks like is checked here; what it is worth is
-// strconv's business.
+// number reads a number. Its syntax is checked here; strconv computes its value.
 func number(b []byte) (any, []byte, error) {
 	i := 0
 	if i < len(b) && b[i] == '-' {

@@ -47,7 +47,7 @@ type part struct {
 	at  unsafe.Pointer
 }
 
-// near decodes a struct at an address, with the old one beside it: it goes through
+// near decodes a struct at an address, with the help of the old one: it goes through
 // the bytes of both. Fields must come in the order of their numbers, as generated
 // code writes them, so that what is found of a field is all there is of it.
 func (d *decoder) near(b []byte, at unsafe.Pointer, old part, p *plan, depth int) error {
@@ -93,8 +93,8 @@ func (d *decoder) near(b []byte, at unsafe.Pointer, old part, p *plan, depth int
 	return nil
 }
 
-// nearSlice decodes the elements of a slice, each with the old one of its place
-// beside it.
+// nearSlice decodes the elements of a slice, each with the help of the old element at
+// the same index.
 func (d *decoder) nearSlice(f *field, to unsafe.Pointer, now, before fields, old unsafe.Pointer, depth int) error {
 	reflect.NewAt(f.typ, to).Elem().Grow(now.count)
 	s := (*slice)(to)
@@ -120,7 +120,7 @@ func (d *decoder) nearSlice(f *field, to unsafe.Pointer, now, before fields, old
 	return nil
 }
 
-// repeats tells whether a field may have more than one value.
+// repeats reports whether a field may have more than one value.
 func (o op) repeats() bool {
 	switch o {
 	case opStringSlice, op32Slice, op64Slice, opMessageSlice, opMethodSlice, opStringMap, opBytesMap, opQuantityMap:
@@ -129,7 +129,7 @@ func (o op) repeats() bool {
 	return false
 }
 
-// made tells whether what is at an address can have been made of so many values.
+// made reports whether what is at an address can have been made of so many values.
 func (o op) made(at unsafe.Pointer, values int) bool {
 	switch o {
 	case opStringSlice, op32Slice, op64Slice, opMessageSlice, opMethodSlice:
@@ -159,7 +159,7 @@ func (f *field) share(to, from unsafe.Pointer) {
 		*(*uint64)(to) = *(*uint64)(from)
 	case opBytes, opStringSlice, op32Slice, op64Slice, opMessageSlice, opMethodSlice:
 		s := *(*slice)(from)
-		s.cap = s.len // whoever appends gets memory of its own
+		s.cap = s.len // an append allocates its own memory
 		*(*slice)(to) = s
 	case opMessage, opMethod, opTime, opQuantity:
 		assign(f.typ, to, from)
@@ -186,7 +186,7 @@ type fields struct {
 	bad    bool   // it is no message, or its fields are out of order
 }
 
-// next goes to the next field and tells whether there is one.
+// next goes to the next field and reports whether there is one.
 func (f *fields) next() bool {
 	f.last, f.number = max(f.last, f.number), 0
 	b := f.rest

@@ -113,7 +113,7 @@ func makePlan(t reflect.Type) *plan {
 		number, ok := parseTag(sf.Tag.Get("protobuf"))
 		f := fieldOf(sf.Type)
 		if !ok || f.op == skip {
-			p.broken = true // for types inside of t that found its plan meanwhile
+			p.broken = true // for types inside t that found its plan meanwhile
 			plans.known[t] = nil
 			return nil
 		}
@@ -152,7 +152,7 @@ func fieldOf(t reflect.Type) field {
 	case reflect.Slice:
 		switch {
 		case reflect.PointerTo(t).Implements(messageType):
-			return byMethod(t) // a list in a message of its own
+			return byMethod(t) // a list in its own message
 		case t == bytesType:
 			return field{op: opBytes, wire: wireBytes}
 		}

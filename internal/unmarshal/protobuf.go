@@ -83,7 +83,7 @@ func (d *decoder) message(b []byte, at unsafe.Pointer, p *plan, depth int) error
 				return errOdd
 			}
 			used = n + size
-			var more []byte // what follows, for those that count their like
+			var more []byte // what follows, for those that count equal fields
 			if f.op == opMessageSlice || f.op == opStringSlice || f.op >= opStringMap {
 				more = b[used:]
 			}
@@ -184,8 +184,8 @@ func (d *decoder) value(f *field, at unsafe.Pointer, b, tag, more []byte, depth 
 	return nil
 }
 
-// odd leaves an error of a part to the generated method of the whole, whose words
-// for it are the ones that are known.
+// odd leaves an error of a part to the generated method of the whole, which returns
+// the error that callers expect.
 func odd(err error) error {
 	if err != nil {
 		return errOdd
@@ -322,7 +322,7 @@ func sized(b []byte) (value []byte, n int) {
 	return b[n:end], end
 }
 
-// skipValue returns how many bytes a value has, -1 if that cannot be told.
+// skipValue returns how many bytes a value has, -1 if that is not known.
 func skipValue(b []byte, wire uint8) int {
 	n := -1
 	switch wire {

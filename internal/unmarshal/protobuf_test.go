@@ -122,7 +122,7 @@ func sameNear(t testing.TB, typ reflect.Type, before, raw []byte) {
 	}
 }
 
-// change fills some parts of a value anew.
+// change fills some parts of a value again.
 func change(r *rand.Rand, v reflect.Value, depth int) {
 	switch {
 	case r.IntN(20) == 0:
@@ -146,7 +146,7 @@ func change(r *rand.Rand, v reflect.Value, depth int) {
 	}
 }
 
-// ownCode tells whether fill makes a value whole.
+// ownCode reports whether fill makes a value whole.
 func ownCode(v reflect.Value) bool {
 	switch v.Addr().Interface().(type) {
 	case *metav1.Time, *metav1.MicroTime, *resource.Quantity, *runtime.RawExtension, *metav1.TypeMeta:
@@ -169,7 +169,7 @@ func damage(r *rand.Rand, raw []byte) []byte {
 	case 2:
 		b = append(b[:i], b[r.IntN(len(b)):]...)
 	case 3:
-		b = append(b, raw...) // each field once more
+		b = append(b, raw...) // each field again
 	}
 	return b
 }

@@ -11,8 +11,8 @@ const (
 	// longestShared is the length up to which strings are worth sharing: longer
 	// ones are seldom the same.
 	longestShared = 128
-	// sharedWords is how many are remembered. They are placed by their hash; one
-	// takes the place of another without asking.
+	// sharedWords is how many are remembered. They are placed by their hash; a new
+	// one replaces the one in its place.
 	sharedWords      = 1 << 13
 	fewWords         = 1 << 10
 	sharedQuantities = 1 << 8
@@ -118,7 +118,7 @@ func (w *words) quantity(b []byte, into *resource.Quantity) error {
 	return nil
 }
 
-// isPlain tells whether a quantity is a number and holds no pointer.
+// isPlain reports whether a quantity is a number and holds no pointer.
 func isPlain(q *resource.Quantity) bool {
 	return reflect.ValueOf(q).Elem().FieldByName("d").FieldByName("Dec").IsNil()
 }

@@ -136,7 +136,7 @@ func TestCertificatesAreVerified(t *testing.T) {
 	}
 }
 
-// TestRotatedTokenIsReadAgain: a token file that was written anew is used within
+// TestRotatedTokenIsReadAgain: a token file that was written again is used within
 // the minute for which client-go keeps what it read.
 func TestRotatedTokenIsReadAgain(t *testing.T) {
 	if testing.Short() {

@@ -42,7 +42,7 @@ func startSim(t testing.TB, o apisim.Options) *apisim.Server {
 	return s
 }
 
-// restart restarts a server and lets go of the connections that it cut: a request
+// restart restarts a server and releases the connections that it cut: a request
 // that must not be sent twice would fail on one.
 func restart(s *apisim.Server) {
 	s.Restart()

@@ -1,4 +1,4 @@
-# Every target that people use says what it does behind ##; `make` alone lists them.
+# Every target that people use says what it does after ##; `make` alone lists them.
 
 SERVERS := go -C test/apiserver run ./cmd/build
 MODULES := test/apiserver test/controllerruntime bench
@@ -43,7 +43,7 @@ bench: servers ## side by side with client-go; writes docs/benchmarks.md, fails 
 	go -C bench run . $(BENCH)
 
 WORKLOADS ?= -docs ../docs
-workloads: ## loads that nobody tuned for, beside client-go; writes docs/workloads.md, fails where kinform is worse (half an hour)
+workloads: ## loads that nobody tuned for, next to client-go; writes docs/workloads.md, fails where kinform is worse (half an hour)
 	go -C bench run . -workloads $(WORKLOADS)
 
 lint: ## golangci-lint, built from its module (slow the first time)
@@ -61,7 +61,7 @@ SOAK_SEED ?= 0
 SOAK_PACE ?= 0.15
 SOAK      := -tags setclock -count=1 -timeout 0 -v -run '^TestSoak$$'
 SOAKFLAGS := -soak.time=$(SOAK_TIME) -soak.seed=$(SOAK_SEED) -soak.pace=$(SOAK_PACE) $(if $(SOAK_DOCS),-soak.docs=$(abspath $(SOAK_DOCS)))
-soak: servers ## chaos on both servers for SOAK_TIME (default 20m); SOAK_SEED=N plays one again, SOAK_DOCS=docs writes docs/soak.md (with 1h)
+soak: servers ## chaos on both servers for SOAK_TIME (default 20m); SOAK_SEED=N repeats one, SOAK_DOCS=docs writes docs/soak.md (with 1h)
 	@overlay=$$(go run ./internal/chaos/setclock) || exit 1; \
 	  go test ./internal/chaos -overlay $$overlay $(SOAK) $(SOAKFLAGS) & embedded=$$!; \
 	  go -C test/apiserver test . -overlay $$overlay $(SOAK) $(SOAKFLAGS); real=$$?; \

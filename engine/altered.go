@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// A transform of a program may read the very store that it transforms for. Then the
-// objects that it asks for are decoded, and transformed, inside of its own call: it
-// must neither wait for itself nor call itself without end.
+// A program's transform may read the store that it transforms for. The objects that
+// it asks for are then decoded, and transformed, inside its own call: it must neither
+// wait for itself nor recurse without end.
 
 // errOwnTransform: a transform asks for the object that it is to make.
 var errOwnTransform = errors.New("the transform reads the object that it is called for")
@@ -16,7 +16,7 @@ var errOwnTransform = errors.New("the transform reads the object that it is call
 // errDeepTransform: each of many transforms reads an object that is not made yet.
 var errDeepTransform = errors.New("the transform reads objects whose transforms read others, and so on")
 
-// deepestTransform bounds how many transforms run inside of each other.
+// deepestTransform bounds how many transforms run inside each other.
 const deepestTransform = 8
 
 // altering knows which goroutine is making which altered objects.

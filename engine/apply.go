@@ -26,7 +26,7 @@ type indexing struct {
 	texts   []string   // of all values
 }
 
-// forget lets go of what was indexed last: records must not outlive their use.
+// forget drops what was indexed last: records must not outlive their use.
 func (x *indexing) forget() {
 	clear(x.changes)
 	clear(x.values)
@@ -34,12 +34,12 @@ func (x *indexing) forget() {
 }
 
 // inPlace is how many changes are made under the readers' lock at once; larger
-// sets are built beside the present one, which is then swapped.
+// sets are built in a copy, which is then swapped in.
 const inPlace = 512
 
 // Apply makes the changes in their order: store and indexes, then queues, under one
-// writer's lock, so that nobody hears of what cannot be read, and nobody who joins
-// meanwhile misses or repeats anything.
+// writer's lock, so that nothing is delivered before it can be read, and a subscriber
+// that joins at the same time misses nothing and gets nothing twice.
 func (c *Collection) Apply(batch []Change) {
 	c.write.Lock()
 	defer c.write.Unlock()
@@ -60,7 +60,7 @@ func (c *Collection) Apply(batch []Change) {
 	}
 }
 
-// supersede lets residency know which states are not in the store, or not any more.
+// supersede notes for residency which states are not, or no longer, in the store.
 func (c *Collection) supersede(deltas []Delta) {
 	c.resident.stored.Store(c.table.decoded)
 	for _, d := range deltas {
@@ -84,8 +84,8 @@ func (c *Collection) shrink() {
 	c.table = next
 }
 
-// Edit makes changes that no server sent, whatever their versions, and tells
-// nobody. It is for programs that fill a store themselves, as tests do.
+// Edit makes changes that no server sent, whatever their versions, and delivers
+// nothing. It is for programs that fill a store themselves, as tests do.
 func (c *Collection) Edit(batch []Change) {
 	c.write.Lock()
 	defer c.write.Unlock()
@@ -148,8 +148,8 @@ type List struct {
 	Incomplete bool
 }
 
-// Stored is a list that the store has and nobody has been told of yet. The collection
-// has no other writer until Tell is called.
+// Stored is a list that is in the store and not delivered yet. The collection has no
+// other writer until Tell is called.
 type Stored struct {
 	// Changes is how many objects have changed, Gone the last states of those that
 	// are gone.
@@ -160,7 +160,7 @@ type Stored struct {
 	deltas []Delta
 }
 
-// Tell has the changes delivered.
+// Tell delivers the changes.
 func (s *Stored) Tell() {
 	if n := len(s.deltas); n > 0 && s.deltas[n-1].Kind == initialEnd {
 		close(s.c.synced)
@@ -171,12 +171,12 @@ func (s *Stored) Tell() {
 	s.c.write.Unlock()
 }
 
-// Replace makes a partition equal to a list, and tells everybody.
+// Replace makes a partition equal to a list, and delivers the changes.
 func (c *Collection) Replace(p *Partition, list List) { c.Store(p, list, Version{}).Tell() }
 
 // Store makes a partition equal to a list that a server gave a version. Records that
-// are in the store already (an ingester gives back the stored one for an unchanged
-// object) cost nothing and tell nothing. The result must be told.
+// are in the store already (an ingester returns the stored one for an unchanged
+// object) cost nothing and change nothing. Tell must be called on the result.
 func (c *Collection) Store(p *Partition, list List, version Version) *Stored {
 	c.write.Lock()
 	rep := &replacement{initial: c.waiting[p], lastWord: list.lastWord()}
@@ -315,7 +315,7 @@ func indexContained(ix Indexer, r *Record) (values []string, err error) {
 	return ix.Values(r)
 }
 
-// step makes the changes in t and appends what subscribers have to hear.
+// step makes the changes in t and appends what is to be delivered.
 func (c *Collection) step(t *table, changes []indexedChange, rep *replacement, deltas []Delta) []Delta {
 	now := coarseNow()
 	c.resident.now.Store(now)
@@ -329,8 +329,8 @@ func (c *Collection) step(t *table, changes []indexedChange, rep *replacement, d
 			deltas = append(deltas, Delta{Kind: Added, New: ch.Record, Initial: rep != nil && rep.initial})
 		case ch.Record.overtaken(held) && (rep == nil || !rep.lastWord),
 			rep == nil && !ch.Gone && held.sameState(ch.Record):
-			// The store has it, or a newer state of that very object. Whoever applies
-			// it has counted it.
+			// The store has it, or a newer state of the same object. The caller
+			// has counted it.
 			c.resident.supersede(ch.Record) // index functions may have had it decoded
 		case ch.Gone:
 			t.remove(held.key)

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// A watch can be read faster than handlers take its changes. Then a little patience
-// saves work: what is merged is lost to the handlers, and handlers that are far apart
-// do not find each other's objects decoded any more. So the reflector waits for the
-// queues to have room, but not for long: a handler that does not get there in time is
-// not waited for again before it has caught up.
+// A watch can be read faster than handlers take its changes. A short wait then saves
+// work: merged changes are lost to the handlers, and handlers that are far apart no
+// longer find each other's objects decoded. So the reflector waits for the queues to
+// have room, but not for long: a handler that does not make it in time is not waited
+// for again until it has caught up.
 
 // patience is how long a batch waits for the subscribers: far less than a server
 // bears from a slow reader, and enough for a queue's worth of quick calls.
@@ -41,8 +41,8 @@ func (c *Collection) waitForRoom(ctx context.Context) {
 	}
 }
 
-// wantRoom returns what is closed when the queue is not more than half full any
-// more; nil if it is not, or is not worth waiting for.
+// wantRoom returns a channel that is closed when the queue is at most half full; nil
+// if it already is, or if the handler is too slow to wait for.
 func (q *DeltaFIFO) wantRoom() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()

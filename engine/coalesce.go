@@ -32,14 +32,14 @@ func (m *merger) add(d Delta) {
 	was := &m.deltas[n-m.passed]
 	switch {
 	case d.Kind == Resynced:
-		// Whatever waits is news enough.
+		// A waiting change makes the resync unnecessary.
 	case was.Kind == Resynced:
 		m.drop(was)
 		m.append(key, d)
 	case was.Kind == Added && d.Kind == Updated, was.Kind == Updated && d.Kind == Updated:
 		was.New = d.New
 	case was.Kind == Added && d.Kind == Deleted:
-		// Never heard of, or heard of its end: nothing to tell.
+		// It was never delivered, or its deletion was: there is nothing to deliver.
 		m.drop(was)
 		delete(m.last, key)
 	case was.Kind == Updated && d.Kind == Deleted:
@@ -103,7 +103,7 @@ func (m *merger) pop() []Delta {
 	return nil
 }
 
-// all returns what waits. The merger is of no use after that.
+// all returns what waits. The merger must not be used after that.
 func (m *merger) all() []Delta {
 	kept := m.deltas[:0]
 	for _, d := range m.deltas[m.first:] {

@@ -18,7 +18,7 @@ import (
 // them, and the subscribers' queues.
 //
 // Two locks. write admits one writer at a time, joining and leaving subscribers
-// included; whoever holds it may read everything without more. mu guards the
+// included; its holder may read everything without mu. mu guards the
 // moment of change against readers; the writer holds it only while it changes
 // something in place, never while it scans, decodes, indexes or builds a
 // replacement.
@@ -79,7 +79,7 @@ type Indexer struct {
 type Options struct {
 	// Residency says for how long objects stay decoded. Default: Automatic.
 	Residency Residency
-	// Log takes what is worth a line; nil: nothing is logged.
+	// Log gets what is to be logged; nil: nothing is logged.
 	Log Log
 	// Observer is called when something happens that is worth measuring; nil: nothing
 	// is measured.
@@ -127,7 +127,7 @@ func NewCollection(o Options, namespaces ...string) (*Collection, []*Partition) 
 // Synced is closed once every partition has had its first list.
 func (c *Collection) Synced() <-chan struct{} { return c.synced }
 
-// HasSynced tells whether Synced is closed.
+// HasSynced reports whether Synced is closed.
 func (c *Collection) HasSynced() bool {
 	select {
 	case <-c.synced:
@@ -137,7 +137,7 @@ func (c *Collection) HasSynced() bool {
 	}
 }
 
-// AddIndex adds an index over what is there and what will come. An object that
+// AddIndex adds an index over present and future objects. An object that
 // the function fails for is reported, and not found in this index.
 func (c *Collection) AddIndex(ix Indexer) error {
 	c.write.Lock()

@@ -4,13 +4,13 @@ package engine
 type Kind uint8
 
 const (
-	// Added: the subscriber has not heard of the object, or heard of its end.
+	// Added: nothing was delivered of the object yet, or its deletion was.
 	Added Kind = iota + 1
 	// Updated: the object has a new state.
 	Updated
 	// Deleted: the object is gone.
 	Deleted
-	// Resynced: nothing happened; the subscriber asked to be reminded.
+	// Resynced: nothing happened; the subscriber asked for a resync.
 	Resynced
 
 	// resyncEnd follows the last object of a resync in a queue. It is never delivered.
@@ -41,8 +41,8 @@ type Delta struct {
 	Kind Kind
 	// Initial: the object was there when the subscriber joined.
 	Initial bool
-	// FinalStateUnknown: the object vanished while nobody watched; New is the
-	// last state that was seen, not the last there was.
+	// FinalStateUnknown: the object was deleted while nobody watched; New is the
+	// last state that was seen, not the final one.
 	FinalStateUnknown bool
 	// Old is the state before; nil for Added.
 	Old *Record
@@ -50,7 +50,7 @@ type Delta struct {
 	New *Record
 }
 
-// marks tells whether the delta is a mark in the queue, without an object.
+// marks reports whether the delta is a mark in the queue, without an object.
 func (d *Delta) marks() bool { return d.Kind == initialEnd || d.Kind == resyncEnd }
 
 // weight is what the delta holds in memory as long as it waits: the bytes of its new

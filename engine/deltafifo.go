@@ -15,8 +15,8 @@ const (
 
 // DeltaFIFO is a subscriber's queue: deltas in the order of the server, merged per
 // key when there are more than the limit, or when they weigh more than weightLimit. It
-// is what makes a slow subscriber cost what the live objects cost and not what
-// happened meanwhile.
+// is what makes a slow subscriber cost what the live objects cost, however many
+// changes it missed.
 //
 // Batches are shared by all queues; only merging makes a copy. A queue of Latest
 // merges each delta as it comes, and has no batches.
@@ -127,7 +127,7 @@ func (q *DeltaFIFO) take() []Delta {
 	return first[:n]
 }
 
-// roomyLocked tells whether the queue is at most half full.
+// roomyLocked reports whether the queue is at most half full.
 func (q *DeltaFIFO) roomyLocked() bool { return q.waiting <= q.limit/2 && q.weight <= weightLimit/2 }
 
 // giveBack puts back what was taken and not delivered.

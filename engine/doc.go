@@ -1,9 +1,8 @@
-// Package engine keeps a copy of one resource of an API server and tells
-// subscribers what changed. It moves records of bytes and is deliberately not
-// generic: the typed skin is package kinform, the classic shapes are package
-// cache.
+// Package engine keeps a copy of one resource of an API server and delivers changes
+// to subscribers. It moves records of bytes and is deliberately not generic: package
+// kinform is the typed API, package cache has client-go's.
 //
-// The way of one event, top to bottom:
+// The path of one event, top to bottom:
 //
 //  1. Reflector.watch pulls an event from its Source and has the Collection
 //     scan it into a Record.
@@ -12,7 +11,7 @@
 //  3. Subscription.run, in the subscriber's own goroutine, takes the delta and
 //     calls the handler.
 //
-// Two goroutines, one hand-off, the key built once. A test holds it to that.
+// Two goroutines, one hand-off, the key built once. A test checks that.
 //
 // What may live here: what is true of every informer, whatever the type of its
 // objects. What may not: HTTP, client-go's REST client (package kube), decoders

@@ -3,7 +3,7 @@ package engine
 import "iter"
 
 // Each yields the objects of a view with their records, without those that cannot be
-// decoded, as of the moment when the iteration begins. It goes the way of Objects,
+// decoded, as of the moment when the iteration begins. It works like Objects,
 // page by page: what is remembered of an earlier list is taken from there, and what
 // this one decodes is remembered if it stays decoded. Unlike Objects, it counts as
 // going over a set, which keeps objects decoded only when it is done again soon. The

@@ -67,7 +67,7 @@ func (w *emptiedWatch) Buffered() bool { return false }
 func (w *emptiedWatch) Close() error   { return nil }
 
 // raced: the race detector, which makes all of it ten times as slow, is on. The
-// tests that count to a million count to less then, and run once more without it.
+// tests that count to a million count to less then, and run again without it.
 var raced bool
 
 // TestAllGoneAtOnce: a relist that finds a million objects gone tells each of them

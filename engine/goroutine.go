@@ -8,8 +8,8 @@ import (
 
 // goroutineID returns the number of the calling goroutine, from the first line
 // of its stack. It serves one purpose: Subscription.Stop must not wait for the
-// handler that calls it, and Go has no other way to tell who calls. It is never
-// on the way of an event.
+// handler that calls it, and Go has no other way to identify the caller. It is never
+// on the path of an event.
 func goroutineID() uint64 {
 	var buf [64]byte
 	line := bytes.TrimPrefix(buf[:runtime.Stack(buf[:], false)], []byte("goroutine "))

@@ -14,7 +14,7 @@ type Informer struct {
 
 	mu      sync.Mutex
 	running bool
-	refused chan struct{} // closed when a run ended by a refusal, made anew by the next
+	refused chan struct{} // closed when a run ended by a refusal, made again by the next
 }
 
 // ErrRunning says that an informer runs already.
@@ -90,7 +90,7 @@ func (inf *Informer) end() {
 	inf.running = false
 }
 
-// refuse lets those know who wait for what will not come.
+// refuse wakes those who wait for a sync that will not come.
 func (inf *Informer) refuse() {
 	inf.mu.Lock()
 	defer inf.mu.Unlock()

@@ -34,7 +34,7 @@ type ingester struct {
 	packer  packed.Packer
 	scratch []byte
 	stored  []byte // of the stored record, to compare
-	// compactAt is the page at which compact goes on.
+	// compactAt is the page at which compact continues.
 	compactAt int
 }
 
@@ -62,9 +62,9 @@ type rejection struct {
 func (e *rejection) Error() string { return e.key + ": " + e.err.Error() }
 func (e *rejection) Unwrap() error { return e.err }
 
-// record returns the record of an item: the stored one, if the item is the very
-// state that is stored, else a new one with bytes of its own, which are young if the
-// object has just changed.
+// record returns the record of an item: the stored one, if the item is the state that
+// is stored, else a new one with its own bytes, which are young if the object has
+// just changed.
 func (in *ingester) record(it Item, young bool) (*Record, error) {
 	if it.Object != nil {
 		return in.transformed(it.Object)
@@ -112,10 +112,10 @@ func (in *ingester) record(it Item, young bool) (*Record, error) {
 	return r, nil
 }
 
-// isHeld tells whether the stored record is the very state that is looked at: of the
-// same object, the same version. In a watch that is enough. A list may have other
-// content under the same version, without any event that told of it: new defaults of
-// a custom resource, another version that it is stored in, a conversion that changed.
+// isHeld reports whether the stored record is the present state: of the same object,
+// the same version. In a watch that is enough. A list may have other content under
+// the same version, without an event for it: new defaults of a custom resource,
+// another version that it is stored in, a conversion that changed.
 // So the sums are compared, as far as the bytes are of one format. Bytes themselves,
 // which take four times as long as all the rest, are compared where versions may have
 // been given twice.
@@ -141,9 +141,8 @@ func (in *ingester) isHeld(version Version, format wire.Format, raw []byte, dige
 	return sameBytes(in.stored, raw) || format == wire.JSON && !in.distrust && sameJSON(in.stored, raw)
 }
 
-// sameJSON compares the values of two objects: something between may write JSON in its
-// own way, in lists and not in watches. It is slow, and asked for only where the bytes
-// differ under one version.
+// sameJSON compares the values of two objects: a proxy may rewrite JSON in lists and
+// not in watches. It is slow, and used only where the bytes differ under one version.
 func sameJSON(a, b []byte) bool {
 	var x, y map[string]any
 	for into, raw := range map[*map[string]any][]byte{&x: a, &y: b} {

@@ -1,7 +1,7 @@
 package engine
 
-// Inside tells whether the handler of the subscription is who asks. Whoever waits for
-// the handler to return must not do so from inside it.
+// Inside reports whether the caller is the handler of the subscription. A function
+// that waits for the handler to return must not be called from inside it.
 func (s *Subscription) Inside() bool {
 	s.mu.Lock()
 	runner := s.runner

@@ -84,7 +84,7 @@ func (r *Reflector) replace(list List, version Version) {
 	r.listedAt = time.Now()
 	listed := len(list.Records)
 	stored := r.collection.Store(r.part, list, version)
-	overcome := r.healthy(true) // before anybody is told, who may ask
+	overcome := r.healthy(true) // before anything is delivered: a handler may read the status
 	stored.Tell()
 	r.observe(Observation{Point: PointListed, Count: listed, Took: r.listing.took()})
 	if !list.NewEpoch {
@@ -167,8 +167,8 @@ func (r *Reflector) pull(stream WatchStream, batch []Change) ([]Change, error) {
 }
 
 // take turns an event into a change. An object that cannot be taken is reported
-// and left out; but where it is not even known which one it is, going on would be
-// a gap, so that ends the watch.
+// and left out. If it is not known which object it is, continuing would leave a gap,
+// so that ends the watch.
 func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 	if ev.Type == wire.Bookmark {
 		return batch, r.bookmark(ev)
@@ -183,7 +183,7 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 	}
 	held := r.in.held
 	if !r.order.isNews(record, held, r.version) {
-		// Only the store can tell, with all that came before.
+		// Only the store shows it, once all earlier events are applied.
 		r.collection.Apply(batch)
 		clear(batch)
 		batch = batch[:0]
@@ -202,7 +202,7 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 }
 
 // takeRejected reports an object that cannot be taken. Its last good state is kept,
-// but for its end.
+// unless the event is its deletion.
 func (r *Reflector) takeRejected(known *rejection, gone bool, batch []Change) []Change {
 	r.collection.reject(known.key, known)
 	r.told = true

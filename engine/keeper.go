@@ -154,7 +154,7 @@ func (m *residency) shrinkLocked(budget int64) {
 	}
 }
 
-// dropLocked keeps a record no more, which has left the store, and tells whether it
+// dropLocked stops keeping a record that has left the store, and reports whether it
 // was kept.
 func (m *residency) dropLocked(r *Record) bool {
 	if !r.use.clear(kept) {
@@ -181,8 +181,8 @@ func (m *residency) releaseLocked(r *Record) {
 }
 
 // ageSome evicts a few of the records that nobody read since it last came by, from a
-// place on, so that readers do not have to wait long, and returns where to go on; -1
-// at the end.
+// place on, so that readers do not have to wait long, and returns where to continue;
+// -1 at the end.
 func (m *residency) ageSome(at int, listed bool) (next int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -55,7 +55,7 @@ func (l Labels) Lookup(key string) (string, bool) {
 	return "", false
 }
 
-// Has tells whether a label is there.
+// Has reports whether the object has a label.
 func (l Labels) Has(key string) bool {
 	_, ok := l.Lookup(key)
 	return ok
@@ -67,7 +67,7 @@ func (l Labels) Get(key string) string {
 	return v
 }
 
-// Map returns the labels as a map of their own.
+// Map returns a copy of the labels.
 func (l Labels) Map() map[string]string {
 	if l.set == nil || len(l.set.keys.all) == 0 {
 		return nil

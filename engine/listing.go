@@ -8,8 +8,8 @@ import (
 
 // A program that lists all objects again and again mostly gets what it got before.
 // So the objects of a list are remembered by page: of a page that has not changed,
-// they are copied, and no record has to be looked at. A listing goes when nobody uses
-// it any more, or when one of its objects may not stay decoded.
+// they are copied, and no record has to be looked at. A listing is dropped when nobody
+// uses it any more, or when one of its objects may not stay decoded.
 
 // listing is what a view last listed, by page. It is never changed, only replaced.
 type listing []*listedPage
@@ -177,8 +177,8 @@ func (m *residency) listed() {
 	}
 }
 
-// remember keeps a view's listing, unless an object was let go since it was begun: it
-// may be one of the listing's.
+// remember keeps a view's listing, unless an object was evicted since it was begun:
+// it may be one of the listing's.
 func (m *residency) remember(v *View, l *listing, released uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

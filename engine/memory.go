@@ -15,7 +15,7 @@ type Memory struct {
 	Kept, Passing int64
 }
 
-// Memory tells what the informer holds.
+// Memory returns what the informer holds.
 func (inf *Informer) Memory() Memory {
 	m := inf.Collection.memory()
 	for _, r := range inf.reflectors {
@@ -37,7 +37,7 @@ func (c *Collection) memory() Memory {
 	}
 }
 
-// ProcessMemory tells what all informers of the process hold together.
+// ProcessMemory returns what all informers of the process hold together.
 func ProcessMemory() Memory {
 	p := packed.InUse()
 	return Memory{

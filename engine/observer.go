@@ -56,14 +56,14 @@ type Observation struct {
 	Err        error
 }
 
-// observe passes on what happened, if anybody listens.
+// observe passes on what happened, if there is an observer.
 func (c *Collection) observe(o Observation) {
 	if c.observer != nil {
 		c.observer(o)
 	}
 }
 
-// stopwatch starts measuring, if anybody listens. The zero value measures nothing.
+// stopwatch starts measuring, if there is an observer. The zero value measures nothing.
 func (c *Collection) stopwatch() stopwatch {
 	if c.observer == nil {
 		return stopwatch{}

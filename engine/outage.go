@@ -12,7 +12,7 @@ import (
 // How outages are counted and seen: what failed, how often, when it is tried again, and
 // when it is over.
 
-// failed notes a failure, waits, and returns how to go on.
+// failed notes a failure, waits, and returns the next state.
 func (r *Reflector) failed(err error, next state) state {
 	if err == ErrStalled {
 		err = fmt.Errorf("%s: nothing came for %v: %w", r.source, r.options.Silence, err)
@@ -72,8 +72,8 @@ func (r *Reflector) noteFailure(err error, attempts int, delay time.Duration) (e
 	return err, reason
 }
 
-// news tells whether a failure is of a kind that was not logged since all was
-// well.
+// news reports whether a failure is of a kind that was not logged since the last
+// recovery.
 func (r *Reflector) news(reason Reason) bool {
 	if r.logged[reason] {
 		return false
@@ -85,7 +85,7 @@ func (r *Reflector) news(reason Reason) bool {
 	return true
 }
 
-// wait is in a state for a while, and then goes on.
+// wait is in a state for a while, and then continues.
 func (r *Reflector) wait(in State, delay time.Duration, next state) state {
 	return func(ctx context.Context) state {
 		r.status.enter(in)
@@ -104,8 +104,8 @@ func (r *Reflector) wait(in State, delay time.Duration, next state) state {
 // again.
 const calm = 10 * time.Minute
 
-// outOfOrder lists after an event that nobody can place: at once at first, then ever
-// more rarely, as some proxies send such events all the time.
+// outOfOrder lists after an event whose order is not known: at once at first, then
+// ever more rarely, as some proxies send such events all the time.
 func (r *Reflector) outOfOrder(err error) state {
 	if time.Since(r.disorderAt) > calm {
 		r.disorders = 0
@@ -129,8 +129,8 @@ func (r *Reflector) wentBack(err error) state {
 	return r.outOfOrder(err)
 }
 
-// answered notes that the server took up a watch: what failed before is overcome
-// for now. Failures are counted on until the watch brings something.
+// answered notes that the server accepted a watch: the last failure is over for now.
+// The count of failures is kept until the watch brings something.
 func (r *Reflector) answered() {
 	if r.deaf {
 		return
@@ -141,8 +141,8 @@ func (r *Reflector) answered() {
 	})
 }
 
-// healthy notes that the server sent something of use, and returns how many
-// failures are over with that. A list alone proves nothing where watches fail.
+// healthy notes that the server sent something useful, and returns how many failures
+// that ends. A list alone proves nothing where watches fail.
 func (r *Reflector) healthy(listed bool) (overcome int) {
 	failed := r.failures > 0
 	r.failures, r.absent = 0, 0

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Policy says what a reflector makes of a refusal: an answer that more tries will
-// hardly change.
+// Policy says how a reflector treats a refusal: an answer that retrying is unlikely to
+// change.
 type Policy uint8
 
 const (
-	// KeepTrying takes every failure for one that passes.
+	// KeepTrying treats every failure as temporary.
 	KeepTrying Policy = iota
-	// FailFast ends Run when who asks is not known (401), may not (403), or asks
-	// for what is not served (404), be it to list or to watch.
+	// FailFast ends Run when the client is not authenticated (401) or not allowed
+	// (403), or the resource is not served (404), for a list or a watch.
 	FailFast
-	// Optional takes a resource that cannot be listed, as it is not served (404), for
-	// an empty one, until it is served.
+	// Optional treats a resource whose list is answered with 404 as empty, until it is
+	// served.
 	Optional
 )
 
@@ -63,12 +63,12 @@ func (r *Reflector) giveUp(reason Reason, err error) state {
 	return nil
 }
 
-// absentAfter is how many answers in a row it takes to believe that a resource
-// that was served is no more. One server of several may not know of it yet.
+// absentAfter is how many answers in a row it takes to believe that a resource is no
+// longer served. One server of several may not have it yet.
 const absentAfter = 3
 
-// missing takes a resource that is not served for an empty one, if it is time to
-// believe that, and tells whether it did.
+// missing treats a resource that is not served as empty, after enough answers, and
+// reports whether it did.
 func (r *Reflector) missing(err error) bool {
 	r.absent++
 	synced := r.status.get().Synced

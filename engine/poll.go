@@ -9,15 +9,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// A store that is not told of changes must not look current. Two things keep watches
-// from telling: the server refuses them, or something between buffers them. In both
-// cases the resource is listed at an interval, the state says so, and watches are
-// tried on.
+// A store that gets no changes must not look current. There are two causes: the server
+// refuses watches, or a proxy buffers them. In both cases the resource is listed at an
+// interval, the state says so, and watches are still tried.
 
-// errDeaf: watches bring nothing, and yet a list found changes.
+// errDeaf: watches bring nothing, but a list found changes.
 var errDeaf = errors.New("watches bring nothing although the server changes: something between may buffer them")
 
-// hearing is what a reflector knows of watches that do not tell.
+// hearing is what a reflector knows of watches that bring nothing.
 type hearing struct {
 	// polling: watches are refused, so that lists take their place.
 	polling bool
@@ -32,8 +31,8 @@ type hearing struct {
 	told bool
 	// proving: the next list is read because watches brought nothing.
 	proving bool
-	// provenAt is when the server last said what proves the state: a list, an event,
-	// a bookmark. That a watch was opened proves nothing.
+	// provenAt is when the server last confirmed the state: by a list, an event or a
+	// bookmark. That a watch was opened proves nothing.
 	provenAt time.Time
 }
 
@@ -41,9 +40,8 @@ type hearing struct {
 // prove the state. One may have been opened at a bad moment.
 const muteWatches = 2
 
-// isUnwatchable tells whether a server refuses to have a resource watched, by rights
-// (403), by not having it (404), or by not being able to (405, 501). It may let it be
-// listed all the same.
+// isUnwatchable reports whether a server refuses watches of a resource: not allowed
+// (403), not served (404), or not supported (405, 501). Lists may still be allowed.
 func isUnwatchable(err error) bool {
 	switch ReasonOf(err) {
 	case Forbidden, NoResource, Unsupported:
@@ -59,11 +57,11 @@ func isUnsupported(err error) bool {
 }
 
 // poll waits for the next list after a watch was refused; the list is followed by
-// another attempt to watch. The first come sooner, as rights may just be on their way.
-// Whether the resource is there at all is for the list to say, so that a policy for
-// what is not served looks at lists only. With FailFast a watch that is refused by
-// rights or not served ends Run; one that the server cannot do does not, as that is
-// not about who asks.
+// another attempt to watch. The first come sooner, as a permission may just be being
+// granted. Whether the resource is served at all is decided by the list, so that a
+// policy for what is not served looks at lists only. With FailFast a watch that is not
+// allowed or not served ends Run; one that the server does not support does not, as
+// that does not depend on the client.
 func (r *Reflector) poll(err error) state {
 	r.refusals++
 	b := r.options.Backoff.WithDefaults()
@@ -82,10 +80,10 @@ func (r *Reflector) poll(err error) state {
 	return r.wait(Polling, delay, r.list)
 }
 
-// unproven tells whether watches have brought nothing for so long that a list has to
+// unproven reports whether watches have brought nothing for so long that a list has to
 // prove the state. A resource that does not change, on a server without bookmarks, is
-// silent by right: there a list now and then is the price of knowing, unless the
-// server's version, which a probe asks for, has stayed the same.
+// rightly silent: there an occasional list is the price of certainty, unless a probe
+// shows that the server's version is still the same.
 func (r *Reflector) unproven() bool {
 	since := time.Since(r.provenAt)
 	if r.deaf {

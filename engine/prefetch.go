@@ -13,8 +13,8 @@ import (
 // Where there are several subscribers, they do that for each other.
 
 const (
-	// stretch is how far ahead: what is decoded must still be at hand when the
-	// handler gets there (see passing).
+	// stretch is how far ahead: what is decoded must still be cached when the handler
+	// gets there (see passing).
 	stretch = 64
 	// lead is how many objects at the beginning of a stretch are left to the
 	// handler: they show whether it reads them at all.
@@ -33,7 +33,7 @@ type prefetcher struct {
 	helpers sync.WaitGroup
 }
 
-// reach says that the handler has come to a delta of a batch.
+// reach notes that the handler has come to a delta of a batch.
 func (a *prefetcher) reach(c *Collection, batch []Delta, i int) {
 	if a.at != nil {
 		a.at.Store(int64(i))
@@ -57,7 +57,7 @@ func (a *prefetcher) reach(c *Collection, batch []Delta, i int) {
 	}
 }
 
-// reads tells whether the handler has read the objects of some deltas.
+// reads reports whether the handler has read the objects of some deltas.
 func (a *prefetcher) reads(deltas []Delta) bool {
 	for _, d := range deltas {
 		if d.New == nil || d.New.decoded().find(a.view) == nil {
@@ -84,7 +84,7 @@ func (a *prefetcher) help(c *Collection, batch []Delta, from int) {
 	}
 }
 
-// stop has all helpers end.
+// stop ends all helpers.
 func (a *prefetcher) stop() {
 	if a.at != nil {
 		a.at.Store(math.MaxInt64)

@@ -7,17 +7,17 @@ import (
 )
 
 // probe asks for the server's version after a watch broke. A server that was restored
-// from a backup would take our higher version and send nothing, for as long as it takes
-// to catch up with it.
+// from a backup would accept our higher version and send nothing until it has caught
+// up with it.
 //
 // It asks for a state that is not older than ours, which the server's cache can answer:
 // a cache that has reached our version proves that the history is the one we know, as
 // caches are filled from it. After a failure all clients ask at once, and must not all
 // have the storage read. A cache that has not reached it proves nothing: that server
 // may lag behind the one that we were connected to. Only then a consistent read is
-// asked for; if that is older than what we hold, the history went back, and a
-// consistent list replaces everything. If it is not, the watch goes on, on whichever
-// server: one that lags sends nothing that is older than the version it was asked for.
+// requested; if that is older than what we hold, the history went back, and a
+// consistent list replaces everything. If it is not, the watch continues, on whichever
+// server: one that lags sends nothing that is older than the requested version.
 func (r *Reflector) probe(ctx context.Context) state {
 	version, err := r.askVersion(ctx, min(r.options.Silence, catchUp), ListOptions{Limit: 1, Probe: true, ResourceVersion: r.version.String()})
 	if isAhead(err) || isExpired(err) || err == ErrStalled || err == nil && version.Before(r.version) {

@@ -23,23 +23,23 @@ type Reason string
 
 const (
 	None         Reason = ""
-	Unauthorized Reason = "unauthorized" // 401: who is asking is not known
+	Unauthorized Reason = "unauthorized" // 401: the client is not authenticated
 	Forbidden    Reason = "forbidden"    // 403: may not list or watch
 	NoResource   Reason = "no-resource"  // 404: the server does not serve it
-	Refused      Reason = "unreachable"  // nobody listens, or no way there
+	Refused      Reason = "unreachable"  // nothing listens there, or there is no route
 	TLS          Reason = "tls"          // the certificate cannot be trusted
 	Throttled    Reason = "throttled"    // 429
 	Expired      Reason = "expired"      // 410: the version is forgotten
 	Stalled      Reason = "stalled"      // silent for longer than bookmarks allow
-	Garbled      Reason = "garbled"      // what came is not the Kubernetes protocol
+	Garbled      Reason = "garbled"      // the response is not the Kubernetes protocol
 	Cut          Reason = "disconnected" // the connection broke
 	ServerError  Reason = "server-error" // 5xx and any other status
 	Unsupported  Reason = "unsupported"  // 405, 501: the server cannot do it
 	Unknown      Reason = "unknown"
 )
 
-// Refusal tells whether a failure is an answer that more tries will hardly
-// change: who asks is not known, may not, or asks for what is not served.
+// Refusal reports whether retrying is unlikely to help: the client is not
+// authenticated or not allowed, or the resource is not served.
 func (r Reason) Refusal() bool {
 	return r == Unauthorized || r == Forbidden || r == NoResource
 }
@@ -47,7 +47,7 @@ func (r Reason) Refusal() bool {
 // ErrStalled says that a server was silent for too long.
 var ErrStalled = errors.New("the server has been silent for too long")
 
-// ReasonOf tells the kind of a failure.
+// ReasonOf returns the kind of a failure.
 func ReasonOf(err error) Reason {
 	var (
 		dial   *net.OpError

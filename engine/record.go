@@ -72,7 +72,7 @@ func (r *Record) Name() string {
 // Labels are the object's labels; no decoding is needed to read them.
 func (r *Record) Labels() Labels { return Labels{r.labels} }
 
-// Deleting tells whether the object has a deletion timestamp.
+// Deleting reports whether the object has a deletion timestamp.
 func (r *Record) Deleting() bool { return r.marks&deleting != 0 }
 
 // Format is the encoding of the bytes.
@@ -141,23 +141,23 @@ func (r *Record) AppendBytes(dst []byte) []byte {
 	return dst
 }
 
-// older tells whether r is an older state than o. Versions that no server made
-// tell nothing.
+// older reports whether r is an older state than o. Versions that no server made are
+// not compared.
 func (r *Record) older(o *Record) bool {
 	return r.number != 0 && o.number != 0 && r.number < o.number
 }
 
-// overtaken tells whether o is a newer state of the very object that r is of.
+// overtaken reports whether o is a newer state of the same object.
 func (r *Record) overtaken(o *Record) bool { return r.older(o) && !r.another(o) }
 
-// sameState tells whether two records are one state of one object. Versions that
-// no server made say nothing, so such records never count as the same; nor do those
-// that came as objects, which may be told twice for a reason.
+// sameState reports whether two records are one state of one object. Versions that
+// no server made prove nothing, so such records never count as the same; nor do those
+// that came as objects, which may be delivered twice for a reason.
 func (r *Record) sameState(o *Record) bool {
 	return r.uid == o.uid && r.number == o.number && r.number != 0 && r.Object() == nil
 }
 
-// sameObject tells whether two records came as objects, in one version, and are
+// sameObject reports whether two records came as objects, in one version, and are
 // equal: versions that no server made are not enough to know it.
 func (r *Record) sameObject(held *Record) bool {
 	if held == nil || held == r || !r.bytes.None() || !held.bytes.None() || r.uid != held.uid {
@@ -167,7 +167,7 @@ func (r *Record) sameObject(held *Record) bool {
 	return v != "" && v == held.Version().String() && equality.Semantic.DeepEqual(r.Object(), held.Object())
 }
 
-// another tells whether two records of one key are of different objects.
+// another reports whether two records of one key are of different objects.
 func (r *Record) another(o *Record) bool {
 	return r.uid != o.uid && r.uid != uid{} && o.uid != uid{}
 }

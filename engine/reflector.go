@@ -23,7 +23,7 @@ type ReflectorOptions struct {
 	// reflector falls back to LIST. Default: 10 s.
 	WatchListDeadline time.Duration
 	// Silence is how long a watch may send nothing at all before the server is
-	// asked whether it is still there, and the watch opened anew. Default: 150 s;
+	// asked whether it is still there, and the watch opened again. Default: 150 s;
 	// servers send bookmarks about once a minute while anything happens in them.
 	Silence time.Duration
 	// Poll is how often a resource is listed that cannot be watched: the watch is
@@ -37,15 +37,15 @@ type ReflectorOptions struct {
 	// Transform changes or replaces each object of a source of objects before it
 	// is stored. What came as bytes is transformed by the view that reads it.
 	Transform func(any) (any, error)
-	// Server is what reflectors of one server tell each other of it. Default: they
-	// find it out for themselves.
+	// Server is what reflectors of one server share about it. Default: each finds it
+	// out itself.
 	Server *Server
-	// Policy says what a refusal means: who asks is not known, may not, or asks for
-	// what is not served. Default: KeepTrying.
+	// Policy says how a refusal is treated: the client is not authenticated or not
+	// allowed, or the resource is not served. Default: KeepTrying.
 	Policy Policy
 	// Backoff after failures.
 	Backoff Backoff
-	// OnFailure is told of each failure of a list or a watch.
+	// OnFailure is called for each failure of a list or a watch.
 	OnFailure func(error)
 }
 
@@ -66,7 +66,7 @@ type Reflector struct {
 	// consistent: the next list must be a consistent read, as the server could
 	// not serve the version that we hold.
 	consistent bool
-	// order tells events that are news from those that come again.
+	// order separates new events from repeated ones.
 	order order
 	hearing
 	// disorders counts the lists that events out of order led to, the last one at
@@ -99,8 +99,8 @@ type Reflector struct {
 	incomplete int
 	// failures in a row, outage those since all was well.
 	failures, outage int
-	// fruitless counts the watches that ended in vain since one last brought
-	// something. Lists in between may succeed, and yet must become rarer.
+	// fruitless counts the watches that ended without result since one last brought
+	// something. Lists in between may succeed, but must still become rarer.
 	fruitless int
 	// brief counts the watches in a row that the server soon ended with an error,
 	// whatever they brought.
@@ -136,7 +136,7 @@ func NewReflector(s Source, c *Collection, p *Partition, o ReflectorOptions) *Re
 	return r
 }
 
-// Status tells what the reflector is doing.
+// Status returns what the reflector is doing.
 func (r *Reflector) Status() Status { return r.status.get() }
 
 // state is what the reflector does next; nil: it has ended.
@@ -144,7 +144,7 @@ type state func(context.Context) state
 
 // Run lists and watches until ctx ends, and then returns nil. With the policy
 // FailFast it ends when it is refused, with a *RefusedError. It can be run again;
-// it then goes on where it was.
+// it then continues where it was.
 func (r *Reflector) Run(ctx context.Context) error {
 	defer r.status.enter(Stopped)
 	r.refused, r.staleLogged = nil, false
@@ -263,7 +263,7 @@ func (r *Reflector) begin(o WatchOptions) {
 // states from before it: such servers may end watches as fast as they begin.
 const disorderPause = 10 * time.Second
 
-// relistIn tells when the next watch is to end for a list, and why, if it is. Where
+// relistIn returns when the next watch is to end for a list, and why, if it is. Where
 // the last watch brought states from before the last list, or the list had no version,
 // versions do not say what happened between two watches; a list does.
 func (r *Reflector) relistIn() (time.Duration, error) {
@@ -293,8 +293,8 @@ var errAtOnce = errors.New("the server ended the watch at once")
 // errWentBack ends a watch whose server has a lower version than we hold.
 var errWentBack = errors.New("the server's version is lower than the one that it was asked to go on from")
 
-// watchEnded decides how to go on after a watch. A productive one did something
-// for us, so that it can be resumed at once.
+// watchEnded decides what follows a watch. A productive one brought something, so it
+// can be resumed at once.
 func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) state {
 	if r.order.listed.IsZero() && !r.in.objects {
 		r.order.disordered = true // there is no version to resume at that a list gave

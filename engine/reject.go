@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Log takes what is worth a line: the message, and pairs of names and values.
-// It is slog's shape, so that slog and logr fit.
+// Log writes to a log: the message, and pairs of names and values. It has slog's
+// signature, so that slog and logr fit.
 type Log func(message string, args ...any)
 
 // longest is how much of a text is logged: what a server sends may be of any

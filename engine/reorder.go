@@ -5,20 +5,20 @@ import (
 	"hash/maphash"
 )
 
-// errOutOfOrder ends a watch after an event of which nobody can tell whether it is
-// news or comes again. A list tells.
+// errOutOfOrder ends a watch after an event that may be new or repeated. A list shows
+// which.
 var errOutOfOrder = errors.New("an event came out of order, for an object whose end may have been seen long ago")
 
 // errDisorder ends a watch so that a list is read: the watch before it sent states
 // that are older than its own start, so it is not known what a resumed one leaves out.
 var errDisorder = errors.New("the server sends states that are older than its lists")
 
-// order tells news from what comes again. A version orders the states of one object,
-// where a server made it. Across objects it proves nothing: aggregated servers,
-// servers that watch rights (OpenShift's projects) and those that begin a watch with
-// the present state send objects that nobody has seen yet with versions from long
-// ago. So an event is stale only if the store has that state of that very object, or
-// a newer one, or if the end of that object is known.
+// order separates new events from repeated ones. A version orders the states of one
+// object, where a server made it. Across objects it proves nothing: aggregated
+// servers, servers that watch permissions (OpenShift's projects) and those that begin
+// a watch with the present state send objects that were never seen with versions from
+// long ago. So an event is stale only if the store has that state of the same object,
+// or a newer one, or if the deletion of that object is known.
 type order struct {
 	removals
 	// listed is the version of the last list.
@@ -58,14 +58,15 @@ func (o *order) settle(c *Collection) {
 		o.note(d, d.number, true) // it came again; its end is known now
 		return
 	}
-	// It was news. An event that was overtaken by another is newer than the list
-	// before; a state that is older has appeared without a version of its own.
+	// It was new. An event that was overtaken by another is newer than the list
+	// before; an older state has appeared without a new version.
 	if !o.before.Before(held.Version()) {
 		o.unordered = true
 	}
 }
 
-// isNews tells what is plainly news: newer than all that the watch has brought.
+// isNews reports whether an event is certainly new: newer than all that the watch has
+// brought.
 func (o *order) isNews(r, held *Record, reached Version) bool {
 	switch {
 	case r.number == 0 || reached.number == 0:
@@ -76,8 +77,8 @@ func (o *order) isNews(r, held *Record, reached Version) bool {
 	return reached.number < r.number && (held == nil || held.older(r) || held.number == 0)
 }
 
-// isStale tells whether an event that is not plainly news is of a state that has been
-// seen, or overtaken. Held is what the store has under its key.
+// isStale reports whether an event that is not certainly new has a state that was seen
+// before, or overtaken. Held is what the store has under its key.
 //
 // Possible errors: errOutOfOrder.
 func (o *order) isStale(r, held *Record, gone bool) (bool, error) {
@@ -103,7 +104,7 @@ func (o *order) isStale(r, held *Record, gone bool) (bool, error) {
 	return false, nil
 }
 
-// taken notes what an event that was taken says of the ends of objects.
+// taken notes what an applied event says about deletions.
 func (o *order) taken(r, held *Record, gone bool) {
 	switch {
 	case gone:
@@ -116,8 +117,8 @@ func (o *order) taken(r, held *Record, gone bool) {
 	}
 }
 
-// removals remembers the ends of objects: of those that were seen last, as only a
-// server or proxy that mixes up events over a long time needs more.
+// removals remembers the most recent deletions: only a server or proxy that mixes up
+// events over a long time needs more.
 type removals struct {
 	at        map[uint64]removal
 	ring      []uint64 // the keys of at, in the order in which they were noted
@@ -125,16 +126,16 @@ type removals struct {
 	forgotten Version // the newest of those that made room for others
 }
 
-// removal is the end of an object.
+// removal is the deletion of an object.
 type removal struct {
 	version uint64
-	// own: the end had a version of its own. Where it came with the version of the
-	// last state, the object may be shown again in that very state.
+	// own: the deletion had its own version. Where it came with the version of the
+	// last state, the object may appear again in that same state.
 	own bool
 }
 
 const (
-	// removalBudget is what the remembered ends of one reflector may weigh, and
+	// removalBudget is what the remembered deletions of one reflector may weigh, and
 	// removalWeight what one of them weighs: 16 bytes in the map and 8 of its key,
 	// 8 in the ring, and the map's free places.
 	removalBudget = 192 << 10
@@ -180,12 +181,13 @@ func (m *removals) note(r *Record, version uint64, own bool) {
 	m.at[id] = removal{version, own}
 }
 
-// forget notes that an end at a version is not remembered.
+// forget notes that a deletion at a version is not remembered.
 func (m *removals) forget(version uint64) {
 	m.forgotten.number = max(m.forgotten.number, version)
 }
 
-// vanished notes the ends that a list found: they were at its version at the latest.
+// vanished notes the deletions that a list found: they were at its version at the
+// latest.
 func (m *removals) vanished(gone []*Record, listed Version) {
 	if len(gone) > rememberedRemovals {
 		m.forget(listed.number)

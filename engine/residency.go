@@ -23,19 +23,19 @@ const (
 	// bytes.
 )
 
-// Use says what an object is decoded for, and so whether it will be wanted again.
+// Use says what an object is decoded for, and so whether it will be needed again.
 type Use uint8
 
 const (
 	// Read: somebody asked for this object, or for all of them at once.
 	Read Use = iota
-	// Pass: an index function looks at it, and that may be all.
+	// Pass: an index function reads it, and perhaps nobody else will.
 	Pass
 	// Delivered: it is delivered to a handler. If the object changes again soon, the
-	// handler will want this state as the old one, and the next one too.
+	// handler will need this state as the old one, and the next one too.
 	Delivered
-	// Sweep: it is one of many that somebody goes over. If that is done again
-	// soon, it counts as Read.
+	// Sweep: it is one of many in an iteration. If the iteration is repeated soon, it
+	// counts as Read.
 	Sweep
 )
 
@@ -50,7 +50,7 @@ const idle = 30 * time.Second
 //	Read, Sweep repeated       kept      nobody has read it for idle, or the budget is spent
 //	Delivered, object is hot   on hot    so much else is hot, or idle has passed
 //	Delivered, Pass, Sweep     on pass   so much else has passed, or idle has passed
-//	it left the store          on hot    the same; handlers want it as the old state
+//	it left the store          on hot    the same; handlers need it as the old state
 //
 // An object is hot if the state before it was delivered to a handler not long ago.
 // With AlwaysDecoded everything in the store is kept, with NeverDecoded nothing is.
@@ -183,7 +183,7 @@ func (m *residency) admit(r *Record, v *View, use Use) {
 	}
 }
 
-// beside returns another state of r's object that is decoded, or nil.
+// beside returns the neighbour of r: another decoded state of its object, or nil.
 func (m *residency) beside(r *Record) *Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -201,7 +201,7 @@ func (m *residency) evictLocked(r *Record) {
 	}
 }
 
-// wakeLocked sees to it that age runs.
+// wakeLocked ensures that age runs.
 func (m *residency) wakeLocked() {
 	if m.tick == nil {
 		m.tick = time.AfterFunc(idle, m.age)

@@ -2,8 +2,7 @@ package engine
 
 import "github.com/kinform/kinform/internal/memlimit"
 
-// ring holds the decoded objects that are likely to be wanted once more, oldest
-// first.
+// ring holds the decoded objects that are likely to be needed again, oldest first.
 type ring struct {
 	entries []ringEntry
 	head    int // of the oldest
@@ -138,7 +137,7 @@ func (m *residency) dischargeStateLocked(e ringEntry) {
 // passingWeightLocked is what the rings weigh.
 func (m *residency) passingWeightLocked() int64 { return m.pass.weight + m.hot.weight + m.wholes }
 
-// overLocked tells whether the rings weigh more than they may, or all rings do and
+// overLocked reports whether the rings weigh more than they may, or all rings do and
 // these more than their share.
 func (m *residency) overLocked() bool {
 	own, most := m.passingWeightLocked(), mostPassing()

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// What an informer was made with, for whoever describes it. Nothing here is on the
-// way of an event.
+// What an informer was made with, for descriptions of it. Nothing here is on the path
+// of an event.
 
 // ReflectorOptions returns the options of the informer's reflectors, with their
 // defaults.

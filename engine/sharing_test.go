@@ -54,7 +54,7 @@ func TestTransformsTakeNothingFromOthers(t *testing.T) {
 		finished <- err
 	}()
 	<-inside
-	// It does not wait, as it may be inside of a call of its own.
+	// It does not wait, as it may be inside a call of its own.
 	if _, err := f.Collection.decode(r, alters, Read); err != nil {
 		t.Error(err)
 	}

@@ -21,8 +21,8 @@ type Source interface {
 
 // ListOptions are the parameters of one LIST request.
 type ListOptions struct {
-	// ResourceVersion: "" asks for a consistent read, "0" for whatever the
-	// server has at hand, anything else for a state not older than that.
+	// ResourceVersion: "" asks for a consistent read, "0" for whatever the server has
+	// cached, anything else for a state not older than that.
 	ResourceVersion string
 	// Limit is the size of a page, 0 for no pages. Following the pages is the
 	// stream's job.
@@ -36,7 +36,7 @@ type ListOptions struct {
 }
 
 // Whole is a Source whose List returns only when everything has come, as a program's
-// own list function does. Nothing is heard of it meanwhile, so no silence ends it.
+// own list function does. Nothing arrives before that, so no silence ends it.
 type Whole interface {
 	Source
 	ListsWhole()
@@ -82,7 +82,7 @@ type Event struct {
 type WatchStream interface {
 	// Next blocks for the next event. io.EOF: the server ended the watch.
 	Next() (Event, error)
-	// Buffered tells whether Next would return without waiting.
+	// Buffered reports whether Next would return without waiting.
 	Buffered() bool
 	Close() error
 }

@@ -15,7 +15,7 @@ const (
 	Listing
 	// Watching: in touch with the server.
 	Watching
-	// Waiting: something failed; Cause says what, NextTry when it goes on.
+	// Waiting: something failed; Cause says what, NextTry when it is tried again.
 	Waiting
 	// Stopped: Run has returned; if that was because of a failure, Cause says which.
 	Stopped
@@ -48,26 +48,26 @@ func (s State) String() string {
 	return "unknown"
 }
 
-// Status tells what a reflector is doing, and if it fails, why.
+// Status is what a reflector is doing, and if it fails, why.
 type Status struct {
 	// Source names what is listed and watched.
 	Source string
 	State  State
 	// Since is when the state was entered.
 	Since time.Time
-	// Cause is the failure that has not been overcome yet; nil while healthy.
+	// Cause is the present failure; nil while healthy.
 	Cause error
 	// Reason is the kind of that failure.
 	Reason Reason
 	// Attempts is the number of failures in a row.
 	Attempts int
-	// NextTry is when a waiting reflector goes on.
+	// NextTry is when a waiting reflector tries again.
 	NextTry time.Time
 	// Version is the server's resource version that the store has reached.
 	Version Version
-	// LastContact is when the server last said what proves the state: a list, an
-	// event, a bookmark, or that its version is still the same. A watch that was
-	// opened proves nothing by that. The store is no older than that.
+	// LastContact is when the server last confirmed the state: by a list, an event, a
+	// bookmark, or a version that is still the same. That a watch was opened proves
+	// nothing. The store is no older than that.
 	LastContact time.Time
 	// Synced: the first list is in the store.
 	Synced bool
@@ -77,8 +77,8 @@ type Status struct {
 	// Lists, Watches and Expired count requests, and how often the server had
 	// forgotten the version that was asked for.
 	Lists, Watches, Expired uint64
-	// Stale counts the events that were left out, because the store had that state of
-	// the object or a newer one, or because the object's end was known.
+	// Stale counts the events that were ignored, because the store already had that
+	// state of the object or a newer one, or because its deletion was known.
 	Stale uint64
 	// Epochs counts how often the server's history went back.
 	Epochs uint64

@@ -22,17 +22,17 @@ type SubscribeOptions struct {
 	// Limit is how many changes may wait before they are merged per object.
 	// Default: 1024.
 	Limit int
-	// Resync reminds the subscriber of every object at this interval.
+	// Resync calls the handler again for every object at this interval.
 	// Default: never.
 	Resync time.Duration
 	// View is the one in which the handler reads objects, if it does: then they are
 	// decoded ahead of it. Default: none.
 	View *View
-	// Synced is closed instead of a channel of the subscription's own. Default:
-	// one is made.
+	// Synced is closed when the subscription has synced. Default: it makes its own
+	// channel.
 	Synced chan struct{}
-	// OnPanic is told of a panic of the handler. Default: it is logged; either
-	// way the subscriber goes on with the next change. If OnPanic panics, so does
+	// OnPanic is called when the handler panics. Default: the panic is logged; either
+	// way the subscriber continues with the next change. If OnPanic panics, so does
 	// the program.
 	OnPanic func(key string, value any, stack []byte)
 }
@@ -65,8 +65,8 @@ type serving struct {
 	wg  sync.WaitGroup
 }
 
-// Subscribe adds a subscriber. It gets an Added for each object that is there,
-// then every change after. The handler is called while the collection is served.
+// Subscribe adds a subscriber. It gets an Added for each object in the store, then
+// every later change. The handler is called while the collection is served.
 func (c *Collection) Subscribe(h Handler, o SubscribeOptions) *Subscription {
 	s := &Subscription{
 		collection: c,
@@ -242,7 +242,7 @@ func (s *Subscription) panicked(key string, p any) {
 }
 
 // Remind queues a Resynced for every object, unless the last ones still wait. Where
-// the queue merges, an object whose change waits gets none: that is news enough.
+// the queue merges, an object whose change waits gets none: the change is enough.
 func (s *Subscription) Remind() {
 	c := s.collection
 	c.write.Lock()
@@ -289,7 +289,7 @@ func (s *Subscription) Leave() <-chan struct{} {
 	return never
 }
 
-// SubscriptionStatus tells how a subscriber is doing.
+// SubscriptionStatus is the status of a subscriber.
 type SubscriptionStatus struct {
 	Name string
 	// Synced: the handler has returned from every object of the initial list.
@@ -303,7 +303,7 @@ type SubscriptionStatus struct {
 	Panics uint64
 }
 
-// Status tells how the subscriber is doing.
+// Status returns the status of the subscriber.
 func (s *Subscription) Status() SubscriptionStatus {
 	st := SubscriptionStatus{
 		Name:      s.options.Name,

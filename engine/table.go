@@ -10,8 +10,8 @@ import (
 
 type slot = slots.Slot
 
-// table holds the records and their indexes. It knows no locks: Collection
-// says who may write. Snapshots of the records are free.
+// table holds the records and their indexes. It has no locks: Collection decides who
+// may write. Snapshots of the records are free.
 type table struct {
 	keys    slots.Keys
 	records *pages.Pages[*Record]
@@ -31,8 +31,8 @@ func newTable(indexes int) *table {
 	return t
 }
 
-// clone returns a table that can be changed without t noticing. Records and
-// pages are shared until they are written.
+// clone returns a table that can be changed without affecting t. Records and pages
+// are shared until they are written.
 func (t *table) clone() *table {
 	n := &table{
 		keys:    t.keys.Clone(),
@@ -92,7 +92,7 @@ func (t *table) put(r *Record, values [][]string) {
 	t.enter(r)
 }
 
-// sparse tells whether most places are free, so that rebuilt is worth its while.
+// sparse reports whether most places are free, so that rebuilt is worthwhile.
 func (t *table) sparse() bool { return t.records.Slots() > 4*t.len()+4*pages.Size }
 
 // rebuilt returns a table with the same records and indexes, and no more room than

@@ -28,7 +28,7 @@ func (u *usage) marks() uint32 { return u.word.Load() & (1<<stampShift - 1) }
 
 func (u *usage) has(mark uint32) bool { return u.word.Load()&mark != 0 }
 
-// set sets a mark and tells whether it was set before.
+// set sets a mark and reports whether it was set before.
 func (u *usage) set(mark uint32) bool {
 	if u.has(mark) {
 		return true // most often so: spare the write that others would wait for
@@ -36,7 +36,7 @@ func (u *usage) set(mark uint32) bool {
 	return u.word.Or(mark)&mark != 0
 }
 
-// clear clears a mark and tells whether it was set before.
+// clear clears a mark and reports whether it was set before.
 func (u *usage) clear(mark uint32) bool { return u.word.And(^mark)&mark != 0 }
 
 // stamp notes when the record was gone over or delivered, and returns when that was

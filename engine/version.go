@@ -26,7 +26,7 @@ func (v Version) String() string {
 	return strconv.FormatUint(v.number, 10)
 }
 
-// IsZero tells whether there is no version.
+// IsZero reports whether there is no version.
 func (v Version) IsZero() bool { return v == Version{} }
 
 // Before compares versions; one that is not a number is neither before nor after.

@@ -71,7 +71,7 @@ type decoding struct {
 }
 
 // mostTaken bounds how many states in a row take over parts. A part that a reader has
-// changed by mistake goes on from state to state; so it is gone after that many.
+// changed by mistake passes from state to state; this is how it ends.
 const mostTaken = 15
 
 // born makes r the record of an object.
@@ -90,8 +90,8 @@ func (d *decoding) find(v *View) *decoding {
 // decoded returns the first decoding; nil if there is none.
 func (r *Record) decoded() *decoding { return r.decodings.Load() }
 
-// decodeLocks see to it that a record is decoded once, however many subscribers
-// ask for it at the same time.
+// decodeLocks ensure that a record is decoded once, however many subscribers ask for
+// it at the same time.
 type decodeLocks [64]decodeLock
 
 type decodeLock struct {
@@ -126,7 +126,7 @@ func (c *Collection) decodeOnce(r *Record, v *View, use Use) (any, error) {
 	mu := c.decoding.of(r)
 	if !mu.TryLock() {
 		if use == Read && mu.busyWith.Load() != r {
-			return c.decode(r, v, use) // whoever reads does not wait for somebody else's object
+			return c.decode(r, v, use) // a reader does not wait for the decoding of another object
 		}
 		mu.Lock()
 	}

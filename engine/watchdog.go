@@ -32,10 +32,10 @@ func (w *watchdog) only(f func()) *watchdog {
 	return w
 }
 
-// alive notes that the server was heard of.
+// alive notes that the server sent something.
 func (w *watchdog) alive() { w.timer.Reset(w.silence) }
 
-// release ends the request, whatever became of it.
+// release ends the request, however it went.
 func (w *watchdog) release() {
 	w.timer.Stop()
 	w.cancel(nil)

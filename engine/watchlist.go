@@ -16,8 +16,8 @@ var errNoInitialEnd = errors.New("the initial events were not closed by a bookma
 // ordinary watch.
 var errNoInitialEvents = errors.New("the server sent a bookmark of an ordinary watch instead of the end of the initial events")
 
-// Server is what reflectors tell each other of their server. The zero value knows
-// nothing.
+// Server is what reflectors of one server share about it. The zero value is ready for
+// use.
 type Server struct {
 	listOnly atomic.Bool // it does not close the initial events of a watch
 }
@@ -28,7 +28,7 @@ type Server struct {
 const pace = 1024
 
 // watchList reads the whole set through a watch that starts with the present
-// state, and goes on with that watch. Where the closing bookmark does not come
+// state, and continues with that watch. Where the closing bookmark does not come
 // (some servers and proxies never send it), it falls back to LIST for good.
 func (r *Reflector) watchList(ctx context.Context) state {
 	r.listing = r.collection.stopwatch()
@@ -79,8 +79,8 @@ func (r *Reflector) readInitial(dog *watchdog, stream WatchStream) (List, Versio
 	}
 }
 
-// initialList is a list that what happens meanwhile still changes: a server whose
-// state lags behind sends what it has, then the changes, then the bookmark.
+// initialList is a list that later events still change: a server whose state lags
+// sends what it has, then the changes, then the bookmark.
 type initialList struct {
 	List
 	at      map[string]int // where a key is in Records; made when it is needed
@@ -128,7 +128,7 @@ func (r *Reflector) correct(list *initialList, ev Event) {
 	}
 }
 
-// notInitial goes on with a LIST if that may help, and remembers it.
+// notInitial continues with a LIST if that may help, and remembers it.
 func (r *Reflector) notInitial(ctx context.Context, err error) state {
 	if ctx.Err() != nil {
 		return nil
@@ -137,7 +137,7 @@ func (r *Reflector) notInitial(ctx context.Context, err error) state {
 	case Unauthorized, Refused, TLS, Throttled:
 		return r.failed(err, r.watchList)
 	case Forbidden, NoResource:
-		return r.list // which tells whether that is true of the resource, or of watches
+		return r.list // which reports whether that is true of the resource, or of watches
 	case Stalled:
 		err = errNoInitialEnd
 	}

@@ -85,7 +85,7 @@ func TestDecodedStatesAgeUnderLoad(t *testing.T) {
 }
 
 // The last states of deleted objects, and those that an index function refused, do
-// not stay for ever under AlwaysDecoded.
+// not stay forever under AlwaysDecoded.
 func TestNothingStaysOfDeletedObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newBulky(t, AlwaysDecoded)

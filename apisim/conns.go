@@ -11,7 +11,7 @@ type connections struct {
 	open map[net.Conn]struct{}
 }
 
-// listener tells connections of every connection it accepts.
+// listener adds every connection that it accepts to connections.
 type listener struct {
 	net.Listener
 	connections *connections

@@ -34,11 +34,11 @@ type change struct {
 }
 
 // Follow returns a follower that has what the server has, and does not lag
-// until it is told to. It is an http.Handler, to be put in front of the server
+// until it is made to. It is an http.Handler, to be put in front of the server
 // (see Options.Front), and needs no closing.
 func (s *Server) Follow() *Follower {
 	f := &Follower{leader: s, cache: &Server{options: s.options, store: newStore(s.options.History)}}
-	f.cache.store.onChange = nil // what one change brings about, the leader tells
+	f.cache.store.onChange = nil // the leader sends what one change brings about
 	s.store.mu.Lock()
 	defer s.store.mu.Unlock()
 	f.cache.store.restore(s.snapshotLocked())
@@ -67,7 +67,7 @@ func (f *Follower) Release() {
 // ForgetHistory drops the history of the cache; see Server.ForgetHistory.
 func (f *Follower) ForgetHistory() { f.cache.ForgetHistory() }
 
-// see is told of a change while the leader's store is locked.
+// see is called for a change while the leader's store is locked.
 func (f *Follower) see(c *collection, e *event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

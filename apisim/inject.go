@@ -46,8 +46,8 @@ type effects struct {
 }
 
 // Inject applies a fault to matching requests until it has been applied
-// Times times or is removed. Removing it lets go the requests that wait or
-// hang in it: they are cut.
+// Times times or is removed. Removing it ends the requests that wait or hang
+// in it: their connections are cut.
 func (s *Server) Inject(f Fault) (remove func()) {
 	a := &activeFault{Fault: f, removed: make(chan struct{})}
 	s.faults.mu.Lock()
@@ -73,7 +73,7 @@ func (f *faults) apply(r *request, isResource bool) []*activeFault {
 	return slices.DeleteFunc(hit, func(a *activeFault) bool { return !a.countLocked() })
 }
 
-// countLocked counts a matching request and tells whether the fault applies.
+// countLocked counts a matching request and reports whether the fault applies.
 func (a *activeFault) countLocked() bool {
 	if a.Times > 0 && a.applied >= a.Times {
 		return false

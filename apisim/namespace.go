@@ -62,7 +62,7 @@ func (s *store) admitLocked(res *resource, meta metav1.Object) error {
 	return nil
 }
 
-// terminating tells whether a namespace is about to go.
+// terminating reports whether a namespace is about to go.
 func terminating(namespace *object) bool {
 	return string(protoPath(namespace.data(), 3, 1)) == string(corev1.NamespaceTerminating)
 }

@@ -122,7 +122,7 @@ func matches(clause goautoneg.Accept, m mediaType) bool {
 	return false
 }
 
-// streams tells whether the stream parameter of a clause can be served.
+// streams reports whether the stream parameter of a clause can be served.
 func streams(stream string, m mediaType) bool {
 	return stream == "" || stream == "watch" && m != mediaYAML
 }

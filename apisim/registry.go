@@ -22,7 +22,7 @@ func (s *store) lookup(gvr schema.GroupVersionResource) (*resource, bool) {
 	return r, ok
 }
 
-// hasVersion tells whether anything built in is served in a group version.
+// hasVersion reports whether anything built in is served in a group version.
 func (s *store) hasVersion(gv schema.GroupVersion) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -35,7 +35,7 @@ func (s *store) hasVersion(gv schema.GroupVersion) bool {
 	return review
 }
 
-// hasGroup tells whether anything built in is served in any version of a group.
+// hasGroup reports whether anything built in is served in any version of a group.
 func (s *store) hasGroup(group string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -29,7 +29,7 @@ func (r *resource) listKindIn(f format) schema.GroupVersionKind {
 	return r.gvk.GroupVersion().WithKind(r.listKindName())
 }
 
-// native tells whether a format is the one that objects are kept in.
+// native reports whether a format is the one that objects are kept in.
 func (r *resource) native(f format) bool {
 	return f.shape == asItself && r.gvk == r.store.codec.kind() && (f.media == mediaProtobuf) == (r.custom == nil)
 }

@@ -127,13 +127,13 @@ func (r *request) gvr() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: r.group, Version: r.version, Resource: r.resource}
 }
 
-// overall tells whether the request writes to all namespaces at once, which
+// overall reports whether the request writes to all namespaces at once, which
 // no server allows.
 func (r *request) overall(res *resource) bool {
 	return res.namespaced && r.namespace == "" && r.verb != "list" && r.verb != "watch"
 }
 
-// fits tells whether the request has the shape that the scope of the resource
+// fits reports whether the request has the shape that the scope of the resource
 // allows: a namespaced object is named with its namespace, an object without
 // namespaces without one, a creation names its namespace.
 func (r *request) fits(res *resource) bool {

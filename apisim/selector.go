@@ -24,10 +24,10 @@ type selection struct {
 // fieldReader reads the value of a selectable field from an encoded object.
 type fieldReader func(o *object) string
 
-// everything tells whether no selector narrows the range of keys.
+// everything reports whether no selector narrows the range of keys.
 func (s *selection) everything() bool { return s.labels.Empty() && s.fields.Empty() }
 
-// matches tells whether an object belongs to the selection.
+// matches reports whether an object belongs to the selection.
 func (s *selection) matches(o *object) bool {
 	if !strings.HasPrefix(o.key, s.prefix) {
 		return false

@@ -34,7 +34,7 @@ type Options struct {
 	// HTTP/2. Default plain HTTP/1.1.
 	TLS bool
 
-	// InMemory serves connections inside of the process instead of a port:
+	// InMemory serves connections inside the process instead of a port:
 	// Config has the Dial that reaches them. Nothing waits on the network
 	// then, so server and clients can live in a bubble of testing/synctest.
 	// Default: Addr.
@@ -47,7 +47,7 @@ type Options struct {
 	// it gets every request first. Package front has some. Default: none.
 	Front func(server http.Handler) http.Handler
 
-	// Log hears of panics and of connections that fail. Default: silence.
+	// Log gets panics and failed connections. Default: nothing is logged.
 	Log *slog.Logger
 }
 

@@ -22,7 +22,7 @@ type store struct {
 	resources map[schema.GroupVersionResource]*resource
 	advanced  chan struct{} // made when somebody waits for a version; closed by the next change
 	onChange  func(c *collection, before, after *object)
-	followers []func(c *collection, e *event) // are told of every change
+	followers []func(c *collection, e *event) // are called for every change
 	emptying  bool                            // a namespace is being emptied; onChange need not look whether it is
 }
 
@@ -160,9 +160,9 @@ func (s *store) removeLocked(c *collection, old *object) (*object, error) {
 	return last, nil
 }
 
-// commitLocked is the one place where state changes: the tree, the history,
-// the version, and everybody who waits is told, all under one lock, so that a
-// reader of a version never misses what the version counts.
+// commitLocked is the one place where state changes: the tree, the history and
+// the version change and those who wait are woken, all under one lock, so that
+// a reader of a version never misses what the version counts.
 func (s *store) commitLocked(c *collection, e *event) {
 	s.version = e.object.version
 	c.view = nil

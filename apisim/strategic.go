@@ -39,8 +39,8 @@ func strategicMergePatch(original, patch []byte, like runtime.Object) ([]byte, e
 	return json.Marshal(merged)
 }
 
-// strategicError tells a patch that nobody could apply from one that does not
-// fit the object.
+// strategicError distinguishes a malformed patch from one that does not fit the
+// object.
 func strategicError(err error) error {
 	for _, malformed := range []error{
 		mergepatch.ErrBadJSONDoc,

@@ -103,7 +103,7 @@ func (r *resource) hasStatus() bool {
 	return r.traits.has("status")
 }
 
-// counts tells whether the server counts generations.
+// counts reports whether the server counts generations.
 func (r *resource) counts() bool { return r.custom != nil || r.traits.has("generation") }
 
 // keepAllButStatus turns an update into one of the status. Custom resources

@@ -79,7 +79,7 @@ func (s *Server) handleWatch(w http.ResponseWriter, r *request) error {
 	case nil, abortAnswer:
 		return err
 	case errOvertaken:
-		return nil // ends the stream, as a time-out does
+		return nil // ends the stream, as a timeout does
 	}
 	return abortAnswer{err}
 }
@@ -289,7 +289,7 @@ func (w *watcher) sendInitial(tree *btree.BTreeG[*object]) error {
 	return w.out.initialEnd(frame)
 }
 
-// sendBookmark tells the version that has been reached, once it is beyond the
+// sendBookmark sends the version that has been reached, once it is beyond the
 // one the watch began with.
 func (w *watcher) sendBookmark() error {
 	if w.sent <= w.above {

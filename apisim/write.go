@@ -60,7 +60,7 @@ func (s *Server) handleCreate(w http.ResponseWriter, r *request) error {
 	return r.served.writeOne(w, r.http, http.StatusCreated, f, created)
 }
 
-// nameAttempts is how often a name is generated before a conflict is told.
+// nameAttempts is how often a name is generated before a conflict is returned.
 const nameAttempts = 8
 
 // createNamed is create with a name that is generated if the object has none.
@@ -310,7 +310,7 @@ func (s *Server) replace(res *resource, before *object, changed runtime.Object, 
 	return s.store.put(res.store, before.key, before, hub, o.dryRun, nil)
 }
 
-// allows tells whether the resource has a verb.
+// allows reports whether the resource has a verb.
 func (r *resource) allows(verb string) bool {
 	return strings.Contains(" "+strings.Join(r.traits.verbs(), " ")+" ", " "+verb+" ")
 }

@@ -205,7 +205,7 @@ func mustGet(x cache.Indexer, key string) error {
 	return nil
 }
 
-// replaceByRelist measures Gets while an informer lists anew, and every object has
+// replaceByRelist measures Gets while an informer lists again, and every object has
 // changed.
 func replaceByRelist(ctx context.Context, t task) (metrics, error) {
 	if _, err := tell(ctx, t.Server, "/reset"); err != nil {

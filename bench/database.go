@@ -28,7 +28,7 @@ type DatabaseList struct {
 	Items []Database `json:"items"`
 }
 
-// DatabaseSpec says what is wanted.
+// DatabaseSpec says what is needed.
 type DatabaseSpec struct {
 	Engine struct {
 		Name    string `json:"name"`

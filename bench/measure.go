@@ -67,7 +67,7 @@ func settle() float64 {
 	return resident()
 }
 
-// resetPeak lets peak begin anew.
+// resetPeak lets peak begin again.
 func resetPeak() error { return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 
 // waitQuiet returns when the process has nothing more to do: less than 10 ms of

@@ -23,7 +23,7 @@ import (
 	"github.com/kinform/kinform"
 )
 
-// relist measures what it costs to list everything anew when nothing has changed:
+// relist measures what it costs to list everything again when nothing has changed:
 // the watch is cut, and the next one is told that its version is gone. One pod is
 // changed meanwhile, which tells when the new list has reached the handler.
 func relist(ctx context.Context, t task) (metrics, error) {
@@ -154,7 +154,7 @@ func (m *marker) wait(ctx context.Context, version string) error {
 	}
 }
 
-// cutter sits below a client and makes it list anew.
+// cutter sits below a client and makes it list again.
 type cutter struct {
 	base http.RoundTripper
 

@@ -167,7 +167,7 @@ func (r *replay) nextLocked() {
 	r.generation++
 }
 
-// reset begins anew and answers with the version of the list.
+// reset begins again and answers with the version of the list.
 func (r *replay) reset(w http.ResponseWriter, _ *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -47,7 +47,7 @@ func (f figure) ratio() float64 {
 	return f.value / f.peer
 }
 
-// ok tells whether the limit is kept.
+// ok reports whether the limit is kept.
 func (f figure) ok() bool {
 	switch {
 	case f.limit == 0:

@@ -27,7 +27,7 @@ var measures = []measure{
 	{"longest pause", inSeconds, func(r workloads.Report) float64 { return r.Longest }, 2, 0.020},
 }
 
-// held is what lives on the heap and outside of it when the load ends.
+// held is what lives on the heap and outside it when the load ends.
 func held(r workloads.Report) float64 { return float64(r.Live + r.LiveMapped) }
 
 // An expectation is the ratio to client-go's figure that is kept where the objects
@@ -58,7 +58,7 @@ func (c cell) ratio() float64 {
 	return c.this / c.peer
 }
 
-// worse tells whether the cell is worse than client-go's, or than what is expected.
+// worse reports whether the cell is worse than client-go's, or than what is expected.
 func (c cell) worse() bool {
 	if c.expected.ratio > 0 {
 		return c.this > c.expected.ratio*c.peer+c.expected.fixed

@@ -24,12 +24,12 @@ type Options struct {
 	// Verify says what is wrong with the content of an object that an event carries,
 	// for tests whose objects carry a checksum. Default: nothing is.
 	Verify func(metav1.Object) error
-	// Epochs tells how often the informer has reported that the server's history went
+	// Epochs returns how often the informer has reported that the server's history went
 	// back. Default: what an Informer's Status says; a shared informer never reports it.
 	Epochs func() uint64
 	// Keep is how many violations are kept; more are only counted. Default: 100.
 	Keep int
-	// OnViolation is told of each violation that is kept, when it is found. It may
+	// OnViolation is called for each violation that is kept, when it is found. It may
 	// be called by several goroutines.
 	OnViolation func(Violation)
 }
@@ -88,7 +88,7 @@ func newChecker(t target, o Options) *Checker {
 	return &Checker{target: t, options: o}
 }
 
-// Told counts events that subscribers were told.
+// Told counts events that were delivered to subscribers.
 type Told struct {
 	// Initial are the Added of objects that were there when a subscriber joined,
 	// Changes all other events but reminders.
@@ -104,7 +104,7 @@ func (t *Told) add(o Told) {
 	t.Reminders += o.Reminders
 }
 
-// Told counts the events that all subscribers were told.
+// Told counts the events that were delivered to all subscribers.
 func (c *Checker) Told() Told {
 	c.mu.Lock()
 	defer c.mu.Unlock()

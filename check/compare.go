@@ -15,8 +15,8 @@ import (
 var ErrDiverged = errors.New("the informer is not equal to the server")
 
 // Compare is for quiet points: nobody writes, and the server can be reached. It
-// waits until the store, the indexes, what every subscriber was told and what a
-// late joiner is told equal the server's own list, in every field. What still
+// waits until the store, the indexes, what was delivered to every subscriber and what
+// a late joiner gets equal the server's own list, in every field. What still
 // differs when ctx ends becomes Violations, and the error.
 //
 // Possible errors: ErrDiverged; what kept the server from being listed.
@@ -128,12 +128,12 @@ func (c *Checker) differences(ctx context.Context, server map[string]metav1.Obje
 	return append(found, c.lateDifferences(ctx, server)...)
 }
 
-// differences compares what the subscriber was told with the server.
+// differences compares what was delivered to the subscriber with the server.
 func (s *Subscription) differences(rule Rule, server map[string]metav1.Object) []Violation {
 	var found []Violation
-	differs := func(key string, want metav1.Object, told string) {
+	differs := func(key string, want metav1.Object, got string) {
 		found = append(found, Violation{Rule: rule, Subscriber: s.options.Name, Key: key,
-			Want: versionOf(want), Got: "it was told of " + told})
+			Want: versionOf(want), Got: "it got " + got})
 	}
 	s.mu.Lock()
 	for key, obj := range server {
@@ -164,8 +164,8 @@ func (st state) String() string {
 	return "@" + st.version + " of uid " + st.uid
 }
 
-// lateDifferences has one more subscriber join, and compares what it is told with
-// the server, and, byte by byte, with what the others were told.
+// lateDifferences has one more subscriber join, and compares what it gets with the
+// server, and, byte by byte, with what the others got.
 func (c *Checker) lateDifferences(ctx context.Context, server map[string]metav1.Object) []Violation {
 	late := c.newSubscription(Subscriber{Name: "late joiner"})
 	late.join()
@@ -193,14 +193,14 @@ func (c *Checker) lateDifferences(ctx context.Context, server map[string]metav1.
 	for _, s := range c.present() {
 		for _, key := range s.otherBytes(late) {
 			found = append(found, Violation{Rule: Shadow, Subscriber: s.options.Name, Key: key,
-				Want: "the bytes that a late joiner is told", Got: "it was told others", Recent: s.lately(key)})
+				Want: "the bytes that a late joiner gets", Got: "it got others", Recent: s.lately(key)})
 		}
 	}
 	return found
 }
 
-// otherBytes returns the objects of which two subscribers were told different
-// bytes, though the version is the same.
+// otherBytes returns the objects of which two subscribers got different bytes, though
+// the version is the same.
 func (s *Subscription) otherBytes(late *Subscription) (keys []string) {
 	late.mu.Lock()
 	defer late.mu.Unlock()
@@ -214,7 +214,7 @@ func (s *Subscription) otherBytes(late *Subscription) (keys []string) {
 	return keys
 }
 
-// indexDifferences computes each index anew from the server's objects.
+// indexDifferences computes each index again from the server's objects.
 func (c *Checker) indexDifferences(server map[string]metav1.Object) []Violation {
 	c.mu.Lock()
 	indexes := slices.Clone(c.indexes)

@@ -1,6 +1,6 @@
-// Package check proves that an informer tells the truth. A Checker is attached to
-// an informer, subscribes to it in as many ways as you like, and holds everything
-// that happens against the informer's contract:
+// Package check checks an informer against its contract. A Checker is attached to an
+// informer, subscribes to it in as many ways as you like, and checks everything that
+// happens:
 //
 //	c := check.New(pods, check.Options{List: func(ctx context.Context) (runtime.Object, error) {
 //		return client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
@@ -14,13 +14,13 @@
 //
 // While things happen, each subscriber's events are replayed into a shadow of the
 // store, and each event is looked at: calls do not overlap; Added comes first and
-// once; the state before is the one that was told before; versions do not step
-// back, unless the informer reports that the server's own history did; the store
-// has what the handler hears of, or something newer; and the object is the one
-// that the event names.
+// once; the old state is the one that was delivered before; versions do not go back,
+// unless the informer reports that the server's own history did; the store has what
+// is delivered to the handler, or something newer; and the object is the one that the
+// event names.
 //
-// At quiet points, Compare holds the shadows, the store, the indexes, what a late
-// joiner is told, and the server's own list against each other, field by field.
+// At quiet points, Compare compares the shadows, the store, the indexes, what a late
+// joiner gets, and the server's own list with each other, field by field.
 //
 // What is found wrong is kept as Violations, each with the last events of its
 // object. Nothing here panics or ends a test.

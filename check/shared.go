@@ -15,9 +15,9 @@ import (
 // client-go's own. All its indexes are compared, those that are added later
 // excepted.
 //
-// A shared informer promises less: it tells of another object under the same name
-// as an update, and it does not report that a server's history went back, unless
-// Options.Epochs can tell.
+// A shared informer promises less: it delivers another object under the same name as
+// an update, and it does not report that a server's history went back, unless
+// Options.Epochs does.
 func NewShared(inf cache.SharedIndexInformer, o Options) *Checker {
 	o.Name = cmp.Or(o.Name, "shared informer")
 	c := newChecker(shared{inf}, o)
@@ -48,12 +48,12 @@ func NewShared(inf cache.SharedIndexInformer, o Options) *Checker {
 type shared struct{ inf cache.SharedIndexInformer }
 
 func (t shared) subscribe(handle func(context.Context, Event), o Subscriber) subscription {
-	told := func(kind string, obj, old any, initial bool) {
+	deliver := func(kind string, obj, old any, initial bool) {
 		ev := sharedEvent{kind: kind, initial: initial}
 		if unknown, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 			obj, ev.final = unknown.Obj, true
 		}
-		ev.obj, _ = meta.Accessor(obj) // an object that is none is told as nil
+		ev.obj, _ = meta.Accessor(obj) // what is not an object is delivered as nil
 		if old != nil {
 			ev.old, _ = meta.Accessor(old)
 		}
@@ -66,9 +66,9 @@ func (t shared) subscribe(handle func(context.Context, Event), o Subscriber) sub
 		handle(context.Background(), ev)
 	}
 	handler := cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc:    func(obj any, initial bool) { told(added, obj, nil, initial) },
-		UpdateFunc: func(old, obj any) { told(updated, obj, old, false) },
-		DeleteFunc: func(obj any) { told(deleted, obj, nil, false) },
+		AddFunc:    func(obj any, initial bool) { deliver(added, obj, nil, initial) },
+		UpdateFunc: func(old, obj any) { deliver(updated, obj, old, false) },
+		DeleteFunc: func(obj any) { deliver(deleted, obj, nil, false) },
 	}
 	registration, err := t.inf.AddEventHandlerWithResyncPeriod(handler, o.Resync)
 	return registered{t.inf, registration, err}

@@ -28,12 +28,12 @@ type Subscriber struct {
 	// Then is called in the handler when an event has been checked: to block, to
 	// panic, to change the object, to stop the subscription. Default: nothing.
 	Then func(context.Context, Event)
-	// OnPanic is told of a panic of Then, as in kinform.SubscribeOptions. A shared
-	// informer does not know it.
+	// OnPanic is called when Then panics, as in kinform.SubscribeOptions. A shared
+	// informer does not have it.
 	OnPanic func(key string, value any, stack []byte)
 }
 
-// Event is one event as a subscriber is told it.
+// Event is one event as a subscriber gets it.
 type Event interface {
 	// Kind is the string of a kinform.EventType.
 	Kind() string
@@ -70,7 +70,7 @@ type Subscription struct {
 	ended bool
 }
 
-// state is what a subscriber was last told of an object.
+// state is the state of an object that was last delivered to a subscriber.
 type state struct {
 	uid, version string
 	number       uint64 // the version as a number; 0: not comparable
@@ -147,14 +147,14 @@ func (s *Subscription) Stop() {
 	}
 }
 
-// Told counts the events that the subscriber was told.
+// Told counts the events that were delivered to the subscriber.
 func (s *Subscription) Told() Told {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.told
 }
 
-// HasSynced tells whether the handler has returned from every object of the
+// HasSynced reports whether the handler has returned from every object of the
 // initial list.
 func (s *Subscription) HasSynced() bool {
 	s.mu.Lock()
@@ -231,7 +231,7 @@ func (s *Subscription) checkOrder(ev Event, now *state, before state, known bool
 	case kind != added && !there:
 		s.violated(Order, key, "Added first", got)
 	case kind == resynced && now.version != before.version:
-		s.violated(Order, key, "to be reminded of the state told before", got)
+		s.violated(Order, key, "a resync of the state delivered before", got)
 	case kind == updated && now.uid != before.uid && s.checker.target.strict():
 		s.violated(Order, key, "Deleted and Added for another object of the name", got)
 	}
@@ -244,7 +244,7 @@ func (s *Subscription) checkOrder(ev Event, now *state, before state, known bool
 	}
 }
 
-// wentBack tells whether the informer has reported a new epoch since the state's
+// wentBack reports whether the informer has reported a new epoch since the state's
 // last step back, and notes it.
 func (s *Subscription) wentBack(st *state) bool {
 	s.mu.Lock()
@@ -279,13 +279,13 @@ func (s *Subscription) checkBefore(ev Event, now, before state, known bool) {
 		return
 	}
 	if old.GetResourceVersion() != before.version {
-		s.violated(Before, ev.Key(), "the state told before, @"+before.version,
+		s.violated(Before, ev.Key(), "the state delivered before, @"+before.version,
 			fmt.Sprintf("%s @%s from @%s", ev.Kind(), now.version, old.GetResourceVersion()))
 	}
 }
 
-// checkStoreFirst asks the store for what the event tells of. What is no longer
-// there has gone since; Compare sees whether that was told, too.
+// checkStoreFirst asks the store for the object of the event. What is no longer there
+// was deleted since; Compare sees whether that was delivered, too.
 func (s *Subscription) checkStoreFirst(ev Event, now state) {
 	obj, ok := s.checker.target.get(ev.Key())
 	if !ok {

@@ -17,19 +17,19 @@ const (
 	Order Rule = "order"
 	// Version: the states of an object do not step back.
 	Version Rule = "version"
-	// Before: an event's old state is the one that was told before.
+	// Before: an event's old state is the one that was delivered before.
 	Before Rule = "before"
-	// StoreFirst: the store has what a handler hears of, or something newer.
+	// StoreFirst: the store has what is delivered to a handler, or something newer.
 	StoreFirst Rule = "store-first"
 	// Content: an event carries the object that it names, whole.
 	Content Rule = "content"
 	// Stopped: no call after Stop has returned.
 	Stopped Rule = "stopped"
-	// Shadow: what a subscriber was told adds up to what the server has.
+	// Shadow: what was delivered to a subscriber adds up to what the server has.
 	Shadow Rule = "shadow"
 	// Store: the store equals the server.
 	Store Rule = "store"
-	// LateJoiner: one that joins is told of what is there, each object once.
+	// LateJoiner: a subscriber that joins gets each stored object once.
 	LateJoiner Rule = "late-joiner"
 	// Indexed: the indexes find what their functions say of the server's objects.
 	Indexed Rule = "index"
@@ -44,7 +44,7 @@ type Violation struct {
 	// Want is what the contract asks for, Got what happened. They name versions and
 	// fields, and never show what is in them: an object may hold secrets.
 	Want, Got string
-	// Recent are the last events of the object, as the subscriber was told them.
+	// Recent are the last events of the object, as the subscriber got them.
 	Recent []string
 }
 

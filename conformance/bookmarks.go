@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Servers send a bookmark shortly before a watch runs into its time-out. The
+// Servers send a bookmark shortly before a watch runs into its timeout. The
 // cases ask for short ones, so that they need not wait for the periodic ones.
 // A bookmark that would only repeat the version from which a watch began need
 // not come, so there is always a write after the beginning.

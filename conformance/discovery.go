@@ -93,7 +93,7 @@ func discoverAggregated(e *env) {
 	}
 }
 
-// lists tells whether an aggregated discovery document holds a resource.
+// lists reports whether an aggregated discovery document holds a resource.
 func lists(document *unstructured.Unstructured, group, version, resource string) bool {
 	items, _, _ := unstructured.NestedSlice(document.Object, "items")
 	for _, item := range items {

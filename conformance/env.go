@@ -63,7 +63,7 @@ func newHTTPClient(t *testing.T, cfg *rest.Config) *http.Client {
 }
 
 // unhurried is cfg without the client's own rate limit and without a default
-// time-out, both of which would be mistaken for the server's.
+// timeout, both of which would be mistaken for the server's.
 func unhurried(cfg *rest.Config) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1

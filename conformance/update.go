@@ -72,7 +72,7 @@ func updateRace(e *env) {
 	e.wantSame(data, map[string]string{"n": strconv.Itoa(writers * each)})
 }
 
-// increment adds one to a ConfigMap's entry and tells whether nobody interfered.
+// increment adds one to a ConfigMap's entry and reports whether nobody interfered.
 func (e *env) increment(name string) bool {
 	cm := &corev1.ConfigMap{}
 	if err := fromUnstructured(e.object(e.get(e.configMap(name), nil)), cm); err != nil {

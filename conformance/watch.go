@@ -157,7 +157,7 @@ func watchersAgree(e *env) {
 	}
 }
 
-// watchResumes reads a few events from each watch and goes on with a new one
+// watchResumes reads a few events from each watch and continues with a new one
 // from the last version seen, as a client does after a lost connection.
 func watchResumes(e *env) {
 	const writes = 60

@@ -11,7 +11,7 @@ import (
 func Describe(f DynamicSharedInformerFactory) ([]cache.Description, error) {
 	own, ok := f.(*factory)
 	if !ok {
-		return nil, fmt.Errorf("cannot describe the informers of a %T: it does not tell which it has; make the factory with kinform's NewDynamicSharedInformerFactory", f)
+		return nil, fmt.Errorf("cannot describe the informers of a %T: it does not say which it has; make the factory with kinform's NewDynamicSharedInformerFactory", f)
 	}
 	return cache.DescribeAll(own.group.Informers()), nil
 }

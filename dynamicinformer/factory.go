@@ -57,7 +57,7 @@ func (f *factory) Start(stopCh <-chan struct{}) {
 }
 
 // WaitForCacheSync waits until every started informer has had its first list, or
-// stopCh is closed, and tells which have.
+// stopCh is closed, and returns which have.
 func (f *factory) WaitForCacheSync(stopCh <-chan struct{}) map[schema.GroupVersionResource]bool {
 	return f.group.WaitSynced(wait.ContextForChannel(stopCh))
 }

@@ -1,8 +1,8 @@
 // Package informers stands in for k8s.io/client-go/informers: change the import
 // path, keep the program.
 //
-// The factories are client-go's by interface and kinform's behind it: each
-// informer that [NewSharedInformerFactory] and its kin give reads bytes through
+// The factories have client-go's interface and kinform's implementation: each
+// informer that [NewSharedInformerFactory] and its variants give reads bytes through
 // the clientset's REST client. A fake clientset, or any other whose clients are
 // not client-go's own, is served through its objects. Listers are client-go's, on
 // kinform's store.

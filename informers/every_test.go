@@ -46,7 +46,7 @@ func (f filler) object(k kinds.Kind, name string) runtime.Object {
 	return obj
 }
 
-// served tells whether apisim keeps objects of a kind and lets them be watched.
+// served reports whether apisim keeps objects of a kind and lets them be watched.
 func served(k kinds.Kind, lists []*metav1.APIResourceList) bool {
 	for _, l := range lists {
 		if l.GroupVersion != k.Resource.GroupVersion().String() {

@@ -87,7 +87,7 @@ func (f *sharedInformerFactory) Start(stopCh <-chan struct{}) {
 func (f *sharedInformerFactory) StartWithContext(ctx context.Context) { f.group.Start(ctx) }
 
 // WaitForCacheSync waits until every started informer has had its first list, or
-// stopCh is closed, and tells which have.
+// stopCh is closed, and returns which have.
 func (f *sharedInformerFactory) WaitForCacheSync(stopCh <-chan struct{}) map[reflect.Type]bool {
 	return f.group.WaitSynced(wait.ContextForChannel(stopCh))
 }

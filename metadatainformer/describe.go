@@ -11,7 +11,7 @@ import (
 func Describe(factory SharedInformerFactory) ([]cache.Description, error) {
 	f, ok := factory.(*metadataSharedInformerFactory)
 	if !ok {
-		return nil, fmt.Errorf("cannot describe the informers of a %T: it does not tell which it has; make the factory with kinform's NewSharedInformerFactory", factory)
+		return nil, fmt.Errorf("cannot describe the informers of a %T: it does not say which it has; make the factory with kinform's NewSharedInformerFactory", factory)
 	}
 	return cache.DescribeAll(f.group.Informers()), nil
 }

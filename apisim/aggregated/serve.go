@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// match tells whether a path is that of the resource, and of which namespace.
+// match reports whether a path is that of the resource, and of which namespace.
 func (s *Server) match(path string) (namespace string, ours bool) {
 	r := s.options.Resource
 	root := "/apis/" + r.Group + "/" + r.Version + "/"

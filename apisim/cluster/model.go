@@ -28,7 +28,7 @@ type workload struct {
 	// generation is the latest that the model has read or made.
 	generation int64
 	replicas   int
-	// hash names the pod template that is wanted.
+	// hash names the pod template that is needed.
 	hash     string
 	revision int
 	// stale: the object on the server says something new. gone: it is deleted,

@@ -21,7 +21,7 @@ type node struct {
 
 func (n *node) waiting() *bool { return &n.queued }
 
-// do is one beat of the node's heart, or the news that it has failed or is back.
+// do is one heartbeat of the node, or its failure or recovery.
 func (n *node) do(ctx context.Context, c *Cluster) (bool, error) {
 	if n.failing != n.failed {
 		return n.turn(ctx, c)

@@ -52,7 +52,7 @@ var followed = map[string]schema.GroupVersionResource{
 }
 
 // follow listens to one kind until ctx ends, by its metadata alone: the
-// generation tells whether a spec has changed. A watch that ends begins again
+// generation reports whether a spec has changed. A watch that ends begins again
 // with a list, which finds what has appeared; what has vanished meanwhile is
 // found when it is touched.
 func (c *Cluster) follow(ctx, requests context.Context, kind string) {

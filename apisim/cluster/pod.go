@@ -104,7 +104,7 @@ func (p *pod) advance(ctx context.Context, c *Cluster) error {
 	return nil
 }
 
-// enter writes the status of a stage and tells of it. In the message {name} and
+// enter writes the status of a stage and an Event about it. In the message {name} and
 // {image} stand for those of the first container.
 func (p *pod) enter(ctx context.Context, c *Cluster, to stage, kind, reason, message string) error {
 	if err := p.know(ctx, c); err != nil {

@@ -57,12 +57,12 @@ func (c *Cluster) perform(ctx context.Context, t task) error {
 		}
 		return nil
 	case outdated(err):
-		// The task has put its model right, or will read anew.
+		// The task has put its model right, or will read again.
 		c.queue(t)
 		return nil
 	case refused(err):
 		// It would be refused again. Whatever comes next for this object
-		// queues it anew.
+		// queues it again.
 		return nil
 	default:
 		c.queue(t)

@@ -136,7 +136,7 @@ func (w *workload) readBelongings(ctx context.Context, c *Cluster) error {
 	return nil
 }
 
-// owns tells whether an owner is the workload or one of its sets.
+// owns reports whether an owner is the workload or one of its sets.
 func (w *workload) owns(owner types.UID) bool {
 	return owner != "" && (owner == w.uid || slices.ContainsFunc(w.sets, func(s *replicaSet) bool { return s.uid == owner }))
 }

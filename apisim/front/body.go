@@ -13,7 +13,7 @@ import (
 func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
 
 // BufferWatches holds the events of watches back until so many bytes have come
-// together, as proxies do that were not told to stream. With 0, nothing comes
+// together, as proxies do that are not configured to stream. With 0, nothing comes
 // before the watch ends.
 func BufferWatches(bytes int) Layer {
 	return watches(func(next http.Handler, w http.ResponseWriter, r *http.Request) {

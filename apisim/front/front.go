@@ -11,7 +11,7 @@
 //	})
 //
 // What may live here: what happens on the way, always in the same manner, so
-// that a test can tell what comes of it. What happens by chance is in
+// that a test can predict the result. What happens by chance is in
 // internal/faultproxy, what a server itself does wrong in package apisim.
 package front
 
@@ -42,7 +42,7 @@ func Chain(layers ...Layer) Layer {
 	}
 }
 
-// isWatch tells whether a request opens a watch.
+// isWatch reports whether a request opens a watch.
 func isWatch(r *http.Request) bool {
 	switch strings.ToLower(r.URL.Query().Get("watch")) {
 	case "", "0", "false":

@@ -70,9 +70,9 @@ func newController(cfg *rest.Config, log *slog.Logger) (*controller, error) {
 	return c, nil
 }
 
-// configMapChanged is told of originals, copies and strangers alike. It looks at
-// the key alone, so nothing is decoded. A label may have gone, so labels are not
-// asked here: reconcile does that.
+// configMapChanged is called for originals, copies and all other ConfigMaps. It looks
+// at the key alone, so nothing is decoded. A label may have been removed, so labels
+// are not checked here: reconcile does that.
 func (c *controller) configMapChanged(_ context.Context, ev kinform.Event[*corev1.ConfigMap]) {
 	if ev.Namespace() != home {
 		c.queue.Add(copyKey{ev.Namespace(), ev.Name()})

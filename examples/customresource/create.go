@@ -62,7 +62,7 @@ func create(ctx context.Context, client dynamic.ResourceInterface, obj *unstruct
 }
 
 // waitEstablished waits until a definition is in force: an informer of that one
-// object, in a view without a type, tells when it is.
+// object, in a view without a type, shows when it is.
 func waitEstablished(ctx context.Context, cfg *rest.Config, name string) error {
 	inf, err := kinform.New[*unstructured.Unstructured](cfg, kinform.Options{
 		Resource: definitions, FieldSelector: "metadata.name=" + name,

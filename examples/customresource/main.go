@@ -89,7 +89,7 @@ func run(ctx context.Context, cfg *rest.Config, out io.Writer) error {
 	go func() { ended <- inf.Run(running) }()
 	defer func() { stop(); <-ended }()
 
-	// Wait until the handler has heard of everything that was there. If the resource
+	// Wait until every object of the initial list was delivered. If the resource
 	// does not exist, the error says so.
 	wait, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()

@@ -1,4 +1,4 @@
-// Command statefulsets watches the StatefulSets of a cluster: it tells what is
+// Command statefulsets watches the StatefulSets of a cluster: it prints what is
 // added, updated and deleted, and when the cache is complete it lists those of
 // the namespace default. It runs until it is stopped.
 //
@@ -99,8 +99,8 @@ func run(ctx context.Context, cfg *rest.Config, out io.Writer) error {
 	}
 	defer factory.Shutdown() // returns when every handler has
 
-	// Wait until the handler has heard of everything that was there. When the time
-	// is up, the error says what was in the way: forbidden, refused, …
+	// Wait until every object of the initial list was delivered. When the time is up,
+	// the error gives the cause: forbidden, unreachable, …
 	wait, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
 	if err := sub.WaitSynced(wait); err != nil {

@@ -71,7 +71,7 @@ type Options struct {
 	// HeapProfile is a file for a profile of the heap at the end, before informers
 	// stop. Default: none is written.
 	HeapProfile string
-	// Log is told of each round. Default: nobody is.
+	// Log is called for each round. Default: nothing is logged.
 	Log func(format string, args ...any)
 }
 
@@ -173,7 +173,7 @@ func (r *run) play(ctx context.Context, began time.Time) (err error) {
 	return errors.Join(ctx.Err(), r.profile())
 }
 
-// profile writes the profile of the heap, if one is wanted.
+// profile writes the profile of the heap, if one is needed.
 func (r *run) profile() error {
 	if r.HeapProfile == "" {
 		return nil

@@ -102,7 +102,7 @@ var (
 	errPlain       = errors.New("it was not transformed, or in part")
 )
 
-// verify tells whether an object is the whole of what a writer has written.
+// verify reports whether an object is the whole of what a writer has written.
 func verify(o metav1.Object) error {
 	a := o.GetAnnotations()
 	if a[transformedKey] != "" || o.GetLabels()[transformedKey] != "" {

@@ -162,7 +162,7 @@ type Growth struct {
 // By is by how much it has grown.
 func (g Growth) By() int64 { return g.Last - g.First }
 
-// Exceeded tells whether it has grown by more than its tolerance.
+// Exceeded reports whether it has grown by more than its tolerance.
 func (g Growth) Exceeded() bool { return g.Judged && g.By() > g.Tolerance }
 
 func (g Growth) verdict() string {

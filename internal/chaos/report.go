@@ -17,7 +17,7 @@ type Report struct {
 	Time   time.Duration
 	// Writes counts changes that the server took.
 	Writes uint64
-	// Told counts the events that subscribers were told.
+	// Told counts the events that were delivered to subscribers.
 	Told check.Told
 	// Faults counts what was injected, by kind.
 	Faults map[string]uint64

@@ -63,7 +63,7 @@ func (m *member) comeAndGo(ctx context.Context, r *run) {
 	}
 }
 
-// leavesByItself has a guest that stops from inside of its handler.
+// leavesByItself has a guest that stops from inside its handler.
 func (m *member) leavesByItself(ctx context.Context, r *run, o check.Subscriber) {
 	var guest *check.Subscription
 	joined := make(chan struct{})

@@ -85,7 +85,7 @@ func TestDifference(t *testing.T) {
 		{"one too many", heard, nil, "it has 1 object, the server 0"},
 		{"another one", heard, map[string]*corev1.Pod{"default/x": pod}, "it has default/web-0, the server has not"},
 		{"an event is missing", nil, state(pod.Status.Phase), "the events add up to 0 objects, the server has 1"},
-		{"an old event", map[string]string{"default/web-0": "1"}, state(pod.Status.Phase), "of default/web-0 version 1 was heard"},
+		{"an old event", map[string]string{"default/web-0": "1"}, state(pod.Status.Phase), "of default/web-0 version 1 was delivered"},
 		{"a field", heard, state("Running"), "default/web-0 is not the same: status.phase: Pending → Running"},
 	}
 	for _, tt := range tests {

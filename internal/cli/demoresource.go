@@ -111,7 +111,7 @@ func difference[T object](cache kinform.Lister[T], heard map[string]string, list
 		want.GetObjectKind().SetGroupVersionKind(got.GetObjectKind().GroupVersionKind())
 		switch {
 		case heard[key] != want.GetResourceVersion():
-			return fmt.Sprintf("of %s version %s was heard, the server has %s", key, heard[key], want.GetResourceVersion())
+			return fmt.Sprintf("of %s version %s was delivered, the server has %s", key, heard[key], want.GetResourceVersion())
 		case !equality.Semantic.DeepEqual(got, want):
 			return fmt.Sprintf("%s is not the same: %s", key, firstField(got, want))
 		}

@@ -15,7 +15,7 @@
 //
 // dump.go runs informers only to describe them.
 //
-// Everything that goes wrong is told by problem.go: what, why, and what to do.
+// Everything that goes wrong is reported by problem.go: what, why, and what to do.
 //
 // What may live here: what concerns people at a terminal. What may not: anything
 // that other programs would want from a library.

@@ -28,8 +28,8 @@ func newDump(s *screen) *cobra.Command {
 		Use:   "dump RESOURCE...",
 		Short: "Show how informers of a cluster's resources are set up, and how they are doing",
 		Long: `Run an informer of each RESOURCE until it has synced, and show all of its running
-configuration and state: what it asks the server for and how, what it holds, who
-is told, versions, counts and times. Nothing of the objects is shown.
+configuration and state: what it asks the server for and how, what it holds, its
+handlers, versions, counts and times. Nothing of the objects is shown.
 
 RESOURCE and the choice of the cluster are those of kinform watch. An informer
 that does not sync in time is shown with what keeps it; the exit code is then 1.`,

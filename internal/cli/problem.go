@@ -104,7 +104,7 @@ func innermost(err error) string {
 	}
 }
 
-// hopeless tells whether an answer will not change by asking again soon: the
+// hopeless reports whether an answer will not change by asking again soon: the
 // server understood the question, and the answer is no.
 func hopeless(err error) bool {
 	var status apierrors.APIStatus

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// refresh is how often the line of progress is written anew.
+// refresh is how often the line of progress is written again.
 const refresh = 100 * time.Millisecond
 
 // showProgress keeps the line of progress current: how far each list is, and
@@ -33,7 +33,7 @@ func (s *session) showProgress(ctx context.Context) {
 	}
 }
 
-// syncing tells how far the lists are; "" when all are done.
+// syncing says how far the lists are; "" when all are done.
 func (s *session) syncing() string {
 	var parts []string
 	for _, t := range s.targets {
@@ -49,7 +49,7 @@ func (s *session) syncing() string {
 	return s.screen.fit("syncing " + strings.Join(parts, "; "))
 }
 
-// living tells the totals so far.
+// living gives the totals so far.
 func (s *session) living() string {
 	h := holdingsOf(s.targets)
 	return s.screen.fit(fmt.Sprintf("%s held in %s; %s (%s) in %s", count(h.objects, "object"), size(h.packed),

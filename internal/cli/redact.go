@@ -15,7 +15,7 @@ const (
 
 // redact returns two states of a Secret as they may be shown: without their
 // values, and without kubectl's copy of them. Which values changed can still be
-// told. Before may be nil. The states themselves stay as they are.
+// seen. Before may be nil. The states themselves are not changed.
 func redact(before, after map[string]any) (was, is map[string]any) {
 	was, is = maps.Clone(diff.Clean(before)), maps.Clone(diff.Clean(after))
 	for _, field := range []string{"data", "stringData"} {

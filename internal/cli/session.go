@@ -22,7 +22,7 @@ type session struct {
 	targets []*target
 	initial bool // show each object that is there at the start, too
 	live    bool // keep a line with totals on the terminal
-	// hear, if set, is told of every event.
+	// hear, if set, is called for every event.
 	hear func(t *target, kind kinform.EventType, key, version string)
 	// finish, if set, is called at the end, while the informers still run.
 	finish func(context.Context) error
@@ -137,7 +137,7 @@ func newChange(t *target, ev kinform.Event[*unstructured.Unstructured], before, 
 	return c
 }
 
-// attend tells when a target has synced, and what keeps it from its server.
+// attend reports when a target has synced, and what keeps it from its server.
 func (s *session) attend(ctx context.Context, t *target) {
 	synced := make(chan struct{})
 	var wg sync.WaitGroup
@@ -206,7 +206,7 @@ func (s *session) giveUp(t *target, cause error) {
 }
 
 // allFailed is the problem of a session in which nothing works: that of the last
-// target, the others have been told.
+// target; the others have been reported.
 func (s *session) allFailed(last *problem) error {
 	if len(s.targets) > 1 {
 		last.do = strings.TrimPrefix(last.do+"; nothing else is left to watch", "; ")

@@ -60,8 +60,8 @@ func (t *target) trouble() *kinform.SourceStatus {
 	return nil
 }
 
-// alarm goes off when an informer has something to say: it is the informer's
-// log, and whoever hears it looks at the informer's status.
+// alarm goes off when an informer logs something; its receiver then looks at the
+// informer's status.
 type alarm chan struct{}
 
 func newAlarm() alarm { return make(alarm, 1) }

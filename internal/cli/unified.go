@@ -71,7 +71,7 @@ func (p unifiedPrinter) hunks(b *strings.Builder, fields []diff.Change) error {
 }
 
 // byParent puts the fields of each part of the object side by side, and before
-// those of the parts inside of it.
+// those of the parts inside it.
 func byParent(fields []diff.Change) []diff.Change {
 	return slices.SortedStableFunc(slices.Values(fields), func(a, b diff.Change) int {
 		return strings.Compare(a.Path.Parent().String(), b.Path.Parent().String())

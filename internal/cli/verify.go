@@ -44,8 +44,8 @@ func (l *ledger) of(t *target) map[string]string {
 	return maps.Clone(l.versions[t])
 }
 
-// catchUp is how long the cache may go without news while it does not show what
-// the server has.
+// catchUp is how long the cache may go without a change while it differs from the
+// server.
 const catchUp = 10 * time.Second
 
 // verify compares what the server lists, now that nothing changes any more, with

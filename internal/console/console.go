@@ -2,7 +2,7 @@
 // waited for.
 //
 // What may live here: what tests of programs need to follow their output. What
-// may not: anything that is used outside of tests.
+// may not: anything that is used outside tests.
 package console
 
 import (

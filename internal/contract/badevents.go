@@ -45,7 +45,7 @@ func badWatch(body string) func(*env) {
 	}
 }
 
-// cutEvent is a watch that ends inside of its first event.
+// cutEvent is a watch that ends inside its first event.
 func cutEvent(o kinform.Options) func(*env) {
 	return func(e *env) {
 		s := newSick(e, o)

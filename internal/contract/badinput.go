@@ -83,7 +83,7 @@ func (s *sick) sync() {
 	s.w.hears(s.e.update("a", "watched"))
 }
 
-// wantWell changes everything once more, and fails unless all arrives.
+// wantWell changes everything again, and fails unless all arrives.
 func (s *sick) wantWell() {
 	s.e.Helper()
 	s.e.update("a", "2")

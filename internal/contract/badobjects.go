@@ -44,7 +44,7 @@ func lastGoodState(e *env) {
 }
 
 // vanishedMeanwhile deletes an object in the moment between the last event and a
-// list that cannot tell whether the unreadable object is the missing one.
+// list that does not show whether the unreadable object is the missing one.
 func vanishedMeanwhile(e *env) {
 	s := newSick(e, kinform.Options{JSON: true})
 	s.badEverywhere()

@@ -35,7 +35,7 @@ func (f fields) in(name string, edit func(fields)) {
 	f[name] = render(inner)
 }
 
-// isVictim tells whether an object is the one that stories do bad things to.
+// isVictim reports whether an object is the one that stories do bad things to.
 func (f fields) isVictim() bool {
 	return bytes.Contains(f["metadata"], []byte(`"name":"victim"`))
 }

@@ -229,7 +229,7 @@ func receive[T any](e *env, c <-chan T, what string) (v T) {
 	select {
 	case v = <-c:
 	case <-e.ctx.Done():
-		e.Fatalf("waited in vain for %s", what)
+		e.Fatalf("waited without result for %s", what)
 	}
 	return v
 }

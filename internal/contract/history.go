@@ -73,7 +73,7 @@ func (h history) wantEnd(w *witness) {
 	}
 }
 
-// is tells whether an event is what happened. The first of an object may be of
+// is reports whether an event is what happened. The first of an object may be of
 // a state that it was found in.
 func (o told) is(happened told, first bool) bool {
 	same := o.uid == happened.uid && o.version == happened.version && o.value == happened.value

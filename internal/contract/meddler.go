@@ -102,7 +102,7 @@ func (m *meddler) bodies(fits func(*http.Request) bool, replace func(*http.Respo
 func (m *meddler) awaitRequests(n int) {
 	m.e.Helper()
 	if !m.await(m.e.ctx, func() bool { return m.requests >= n }) {
-		m.e.Fatalf("waited in vain for %d requests", n)
+		m.e.Fatalf("waited without result for %d requests", n)
 	}
 }
 

@@ -64,7 +64,7 @@ func (n *network) hangUp() {
 }
 
 // close ends the connections. A response that nobody has closed would hold its
-// connection for ever in a program that does not do this.
+// connection forever in a program that does not do this.
 func (n *network) close(t *testing.T) {
 	t.Helper()
 	if open := n.bodies.Load(); open != 0 {

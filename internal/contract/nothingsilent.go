@@ -22,7 +22,7 @@ import (
 
 // Point 8: Status gives state, cause, attempts, resource version and staleness;
 // WaitSynced returns the cause (forbidden, no such resource, refused, …) and not
-// just a time-out.
+// just a timeout.
 var nothingSilent = []story{
 	{"not run", notRun},
 	{"forbidden", forbidden},

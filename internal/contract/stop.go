@@ -16,7 +16,7 @@ import (
 )
 
 // Point 9: Run returns when all its goroutines have. Subscription.Stop waits for
-// the handler, and does not dead-lock when the handler itself calls it. An
+// the handler, and does not deadlock when the handler itself calls it. An
 // informer can be run again.
 var stopping = []story{
 	{"Run ends while watching", endWatching},
@@ -246,7 +246,7 @@ func stopWaits(e *env) {
 	if !r.returned.Load() {
 		e.Error("Stop has returned before the handler")
 	}
-	sub.Stop() // once more is no harm
+	sub.Stop() // again is no harm
 	other.hears(e.update("o", "2"))
 	if subs := inf.Status().Subscribers; len(subs) != 1 {
 		e.Errorf("Status has %d subscribers after one of two was stopped", len(subs))

@@ -1,16 +1,16 @@
 // Package contract proves the contract that the documentation of package kinform
 // states: one test for each of its numbered points, with a story for each
-// sentence. The stories are told against any API server; the embedded one and a
-// real kube-apiserver are the ones that count.
+// sentence. The stories run against any API server; the embedded one and a real
+// kube-apiserver are the ones that count.
 //
 //	func TestContract(t *testing.T) {
 //		contract.Run(t, contract.Server{Config: cfg, …})
 //	}
 //
-// What may live here: stories, and the few things they are told with. A story
-// uses package kinform as its users do, works in a namespace of its own, ends
-// with no goroutine, connection or response left behind, and neither sleeps nor
-// polls: it waits for events, for log lines, for answers. What may not: anything
+// What may live here: stories, and the few things they need. A story uses package
+// kinform as its users do, works in its own namespace, leaks no goroutine,
+// connection or response, and neither sleeps nor polls: it waits for events, for
+// log lines, for answers. What may not: anything
 // that knows how kinform works inside, or which server it is.
 package contract
 
@@ -43,7 +43,7 @@ type Server struct {
 	// Connections may be cut by both.
 	Backup func(context.Context) (restore func(context.Context) error, err error)
 
-	// Goroutines are the server's own: those that it starts anew in Expire,
+	// Goroutines are the server's own: those that it starts again in Expire,
 	// Backup and restore, so that they are not taken for kinform's.
 	Goroutines []goleak.Option
 }
@@ -79,8 +79,8 @@ var points = []point{
 	{"10 bad input is contained", badInput},
 }
 
-// Run tells every story of every point to a server, one after the other: that is
-// what lets each of them account for all goroutines.
+// Run runs every story of every point against a server, one after the other, so that
+// each of them can account for all goroutines.
 func Run(t *testing.T, s Server) {
 	for _, p := range points {
 		t.Run(p.name, func(t *testing.T) {

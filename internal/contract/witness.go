@@ -138,7 +138,7 @@ func (w *witness) note(t told) {
 func (w *witness) until(what string, condition func() bool) {
 	w.e.Helper()
 	if !w.await(w.e.ctx, condition) {
-		w.look(func() { w.e.Fatalf("%s: waited in vain for %s; it was told %v", w.name, what, w.events) })
+		w.look(func() { w.e.Fatalf("%s: waited without result for %s; it got %v", w.name, what, w.events) })
 	}
 }
 

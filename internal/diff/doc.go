@@ -1,4 +1,4 @@
-// Package diff tells what changed between two states of a Kubernetes object, as
+// Package diff finds what changed between two states of a Kubernetes object, as
 // a person would: items of a list are matched by their name or type and not by
 // their place, and what changes with every write is left out.
 //

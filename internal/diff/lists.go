@@ -7,7 +7,7 @@ import (
 )
 
 // names are the fields by which items of a list are known, best first. The first
-// one that tells all items of both lists apart is taken: containers have names,
+// one that distinguishes all items of both lists is taken: containers have names,
 // conditions have types, mounts of one volume differ in their path.
 var names = []string{
 	"name", "type", "key", "mountPath", "devicePath", "uid", "containerPort", "port", "ip", "topologyKey", "id",

@@ -47,7 +47,7 @@ var minor = map[string]bool{
 	"podIPs":                     true,
 }
 
-// Minor tells whether a change is worth a word only where nothing else changed,
+// Minor reports whether a change is worth a word only where nothing else changed,
 // such as the time at which a condition changed, or the message that comes with
 // its reason.
 func (c Change) Minor() bool {
@@ -59,7 +59,7 @@ func (c Change) Minor() bool {
 	return false
 }
 
-// MinorField tells whether fields of a name are minor ones, so many steps below
+// MinorField reports whether fields of a name are minor ones, so many steps below
 // the top.
 func MinorField(name string, depth int) bool {
 	return minor[name] || name == "message" && depth > 0

@@ -34,7 +34,7 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// plain tells whether a field's name can stand between dots.
+// plain reports whether a field's name can stand between dots.
 func plain(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return r == '.' || r == '/' || r == '[' || r == ']' || r == ' '

@@ -70,7 +70,7 @@ func (x *exchange) fate() (Kind, bool) {
 	return "", false
 }
 
-// meet has the request suffer, and tells whether it is to be passed on after that.
+// meet has the request suffer, and reports whether it is to be passed on after that.
 func (x *exchange) meet(kind Kind) (goesOn bool) {
 	x.count(kind)
 	switch kind {

@@ -26,7 +26,7 @@ type frame struct {
 	initialEnd       bool
 }
 
-// isData: it tells of a change of an object.
+// isData: it is a change of an object.
 func (f *frame) isData() bool {
 	return f.event == wire.Added || f.event == wire.Modified || f.event == wire.Deleted
 }

@@ -47,7 +47,7 @@ const (
 const (
 	// GoneWatch: 410 as the answer to a watch.
 	GoneWatch Kind = "410 for a watch"
-	// CutWatch: the answer breaks between or inside of events. EndedWatch: it ends in
+	// CutWatch: the answer breaks between or inside events. EndedWatch: it ends in
 	// peace, long before its time. StuckWatch: nothing more comes, the connection
 	// stays open.
 	CutWatch   Kind = "watch cut"

@@ -52,7 +52,7 @@ func (p *Proxy) rng(x *exchange) *rand.Rand {
 	return rand.New(rand.NewPCG(p.options.Seed, h.Sum64()+n))
 }
 
-// choose takes one of several faults by weight; false: none of them is wanted.
+// choose takes one of several faults by weight; false: none of them.
 func (x *exchange) choose(from []weighted) (Kind, bool) {
 	only := x.proxy.options.Only
 	sum := 0

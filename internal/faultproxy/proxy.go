@@ -20,7 +20,7 @@
 //     Sever).
 //
 // What may live here: what happens on the way between client and server. What may
-// not: what happens inside of a server (restarts, lost history, backups), which
+// not: what happens inside a server (restarts, lost history, backups), which
 // package chaos does.
 package faultproxy
 
@@ -75,7 +75,7 @@ type Proxy struct {
 
 	mu       sync.Mutex
 	requests map[string]uint64 // by who asks for what: how often
-	severed  chan struct{}     // closed to end all requests; then made anew
+	severed  chan struct{}     // closed to end all requests; then made again
 	open     sync.WaitGroup    // requests under way; added to with mu held
 }
 

@@ -223,7 +223,7 @@ func (s *stream) finish(kind Kind) {
 	}
 }
 
-// cutWatch breaks the watch, inside of an event if one comes along.
+// cutWatch breaks the watch, inside an event if one comes along.
 func (s *stream) cutWatch() {
 	select {
 	case fr := <-s.in:

@@ -22,7 +22,7 @@ type client struct {
 	name    string
 	checker *check.Checker
 	synced  func() bool
-	// says tells what is to be seen of how it fares; nil where nothing is.
+	// says returns what the client shows of its health; nil where it shows nothing.
 	says func() Seen
 	stop func()
 }

@@ -17,7 +17,7 @@ import (
 //     result may have another name and must have all fields and methods of theirs;
 //   - a constant of another type or value.
 //
-// Names that only ours has are nobody's business.
+// Names that only ours has are ignored.
 func Compare(theirs, ours *types.Package) []string {
 	c := comparison{theirs: theirs, ours: ours}
 	for _, name := range theirs.Scope().Names() {

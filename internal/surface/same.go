@@ -2,7 +2,7 @@ package surface
 
 import "go/types"
 
-// same tells whether a value of our type goes where theirs goes, when a struct
+// same reports whether a value of our type goes where theirs goes, when a struct
 // of our own is taken for theirs of the same name.
 func (c *comparison) same(their, our types.Type) bool {
 	if types.Identical(their, our) {
@@ -49,7 +49,7 @@ func (c *comparison) sameResults(theirs, ours *types.Tuple) bool {
 	return true
 }
 
-// surpasses tells whether ours points at a struct of our own that has the fields and
+// surpasses reports whether ours points at a struct of our own that has the fields and
 // methods of the struct that theirs points at.
 func (c *comparison) surpasses(their, our types.Type) bool {
 	theirPointer, ok := types.Unalias(their).(*types.Pointer)
@@ -94,7 +94,7 @@ func (c *comparison) sameTuple(theirs, ours *types.Tuple) bool {
 	return true
 }
 
-// replaces tells whether our struct stands for theirs: by its name, or, where
+// replaces reports whether our struct stands for theirs: by its name, or, where
 // neither has a name that a program can say, by its place.
 func (c *comparison) replaces(their, our *types.Named) bool {
 	theirName, ourName := their.Obj(), our.Obj()
@@ -109,7 +109,7 @@ func (c *comparison) replaces(their, our *types.Named) bool {
 	return theirName.Name() == ourName.Name() || !theirName.Exported() && !ourName.Exported()
 }
 
-// ownFunc tells whether a func type of our own stands for theirs. It does if it is
+// ownFunc reports whether a func type of our own stands for theirs. It does if it is
 // about a struct that no program can name: only the package itself makes such
 // functions, and only it calls them.
 func (c *comparison) ownFunc(their, our *types.Named) bool {
@@ -118,7 +118,7 @@ func (c *comparison) ownFunc(their, our *types.Named) bool {
 	return isFunc && isOurFunc && our.Obj().Pkg() == c.ours && c.takesSecret(theirs) && c.same(theirs, ours)
 }
 
-// takesSecret tells whether a parameter points at a struct that their package
+// takesSecret reports whether a parameter points at a struct that their package
 // keeps to itself.
 func (c *comparison) takesSecret(f *types.Signature) bool {
 	for p := range f.Params().Variables() {
@@ -134,7 +134,7 @@ func (c *comparison) takesSecret(f *types.Signature) bool {
 	return false
 }
 
-// sameGeneric tells whether ours is a generic alias of their generic type.
+// sameGeneric reports whether ours is a generic alias of their generic type.
 func sameGeneric(their, our types.Type) bool {
 	theirNamed, ok := types.Unalias(their).(*types.Named)
 	if !ok || theirNamed.TypeParams().Len() == 0 {

@@ -15,7 +15,7 @@ import (
 	"sync"
 )
 
-// Proxy passes connections on to a target until it is told to do worse. Its
+// Proxy passes connections on to a target until it is made to misbehave. Its
 // methods may be called by many goroutines.
 type Proxy struct {
 	target string

@@ -70,7 +70,7 @@ type Report struct {
 	Calls      int64   // of handlers
 	Reads      int64   // Gets, and objects that were listed
 	Live       int64   // on the heap after a collection, right after the last change
-	LiveMapped int64   // outside of it, at the same time
+	LiveMapped int64   // outside it, at the same time
 	CatchUp    float64 // seconds until the subject held what the server held
 	// Failed says why the subject does not count: it grew beyond its ceiling, or did
 	// not hold what the server held.
@@ -92,12 +92,12 @@ type reader interface {
 	keys() []string
 }
 
-// handler is told of a change; read looks into the objects.
+// handler is called for a change; read looks into the objects.
 type handler interface {
 	called(key, version string, read func() int)
 }
 
-// IsChild tells whether this process was started as a subject.
+// IsChild reports whether this process was started as a subject.
 func IsChild() bool { return os.Getenv(taskVariable) != "" }
 
 // Child runs the subject that the environment describes, until its input ends.
@@ -306,7 +306,7 @@ func (c *child) visit(ctx context.Context) error {
 	return nil
 }
 
-// pause waits, and tells whether to go on.
+// pause waits, and reports whether to go on.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

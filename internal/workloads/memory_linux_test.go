@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 // next changes are made when every subject has seen the last.
 const (
 	// beyond is what kinform may hold beyond client-go, on the heap after a
-	// collection and outside of it together: the states that a watch sent last,
+	// collection and outside it together: the states that a watch sent last,
 	// which are not packed yet, and what was decoded in passing.
 	beyond = 32 * mib
 	// mappedBeyond is what may be mapped, at any step, beyond twice the objects as

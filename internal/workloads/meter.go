@@ -93,7 +93,7 @@ func (p *progress) reached(version uint64) {
 // patience is how long a version is waited for.
 const patience = 2 * time.Minute
 
-// wait waits until a handler was called with a version, and tells whether it was.
+// wait waits until a handler was called with a version, and reports whether it was.
 func (p *progress) wait(version uint64) bool {
 	limit := time.NewTimer(patience)
 	defer limit.Stop()

@@ -101,7 +101,7 @@ func (p *process) report() Report {
 	return r
 }
 
-// stop ends the child. What it wrote to its error output is told if it failed.
+// stop ends the child. What it wrote to its error output is reported if it failed.
 func (p *process) stop() error {
 	_ = p.in.Close()
 	if err := p.cmd.Wait(); err != nil {

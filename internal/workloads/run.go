@@ -33,7 +33,7 @@ type Options struct {
 	Changes, Step int
 	// Ceiling is the RSS above which a subject gives up. Default: none.
 	Ceiling int64
-	// Progress is told what goes on. Default: nobody.
+	// Progress is called with what happens. Default: nothing is called.
 	Progress func(text string) `json:"-"`
 }
 

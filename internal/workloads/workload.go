@@ -32,7 +32,7 @@ type Workload struct {
 	ObjectSize int
 
 	// fill puts so many objects of each resource onto the server and returns what
-	// makes one change. That is told how far the load has got, from 0 to 1.
+	// makes one change. Its argument is how far the load has got, from 0 to 1.
 	fill func(l *load, objects int) (change func(done float64) error, err error)
 }
 

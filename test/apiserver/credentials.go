@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// credentials are the secrets of one Server, made anew for each.
+// credentials are the secrets of one Server, made again for each.
 type credentials struct {
 	caPEM          []byte
 	adminToken     string

@@ -112,7 +112,7 @@ func version(o metav1.Object) uint64 {
 	return n
 }
 
-// reached tells whether a store has all of a state, or newer.
+// reached reports whether a store has all of a state, or newer.
 func (s state) reached(i clientgocache.Indexer) bool {
 	for key, v := range s {
 		obj, ok, _ := i.GetByKey(key)
@@ -327,7 +327,7 @@ func (j jsonOnly) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // nestedKinds leaves out what JSON says and protobuf does not: the kinds of objects
-// inside of objects, which volume claim templates are.
+// inside objects, which volume claim templates are.
 var nestedKinds = cmp.FilterPath(func(p cmp.Path) bool {
 	return strings.Contains(p.GoString(), ".VolumeClaimTemplates") && strings.HasSuffix(p.GoString(), ".TypeMeta")
 }, cmp.Ignore())

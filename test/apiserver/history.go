@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Keys in etcd, outside of kube-apiserver's prefix.
+// Keys in etcd, outside kube-apiserver's prefix.
 const (
 	// compactedKey is where the API servers of a cluster tell each other how far
 	// etcd is compacted. They watch it, and drop snapshots from before.
@@ -34,7 +34,7 @@ func (s *Server) Compact(ctx context.Context) error {
 }
 
 // ForgetHistory compacts etcd and restarts kube-apiserver, so that its memory
-// begins anew. After it, watches, continue tokens and exact lists with a
+// begins again. After it, watches, continue tokens and exact lists with a
 // version from before the call get 410 for every resource. Present objects are
 // untouched.
 func (s *Server) ForgetHistory(ctx context.Context) error {

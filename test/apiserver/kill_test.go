@@ -18,7 +18,7 @@ import (
 	"github.com/kinform/kinform"
 )
 
-// TestKill: kube-apiserver, and then etcd, end by kill -9 in the midst of 10,000
+// TestKill: kube-apiserver, and then etcd, end by kill -9 in the middle of 10,000
 // writes. When they are back, the cache is soon equal to the server.
 func TestKill(t *testing.T) {
 	if testing.Short() {

@@ -284,7 +284,7 @@ type teller struct {
 
 func newTeller(t *testing.T, config *rest.Config) *teller { return &teller{t, t.TempDir(), config} }
 
-// command splits at blanks; an underscore stands for a blank inside of an
+// command splits at blanks; an underscore stands for a blank inside an
 // argument of the option --schedule.
 func (k *teller) command(ctx context.Context, line string) *exec.Cmd {
 	args := strings.Fields(line)

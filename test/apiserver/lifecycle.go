@@ -67,7 +67,7 @@ func (s *Server) Restart(ctx context.Context) error {
 }
 
 // RestartAPIServer stops kube-apiserver and starts it. Its watch cache begins
-// anew, at the present state of etcd.
+// again, at the present state of etcd.
 func (s *Server) RestartAPIServer(ctx context.Context) error {
 	return s.locked(func() error { return s.restartAPIServerLocked(ctx) })
 }
@@ -102,7 +102,7 @@ func (s *Server) awaitAPIServerLocked(ctx context.Context) error {
 	return s.await(ctx, s.apiserverProcess, s.address+"/readyz", s.address+"/api/v1/namespaces/default")
 }
 
-// await waits until all urls answer 200, at most for the start time-out.
+// await waits until all urls answer 200, at most for the start timeout.
 func (s *Server) await(ctx context.Context, p *process, urls ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.options.StartTimeout)
 	defer cancel()

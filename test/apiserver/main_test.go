@@ -92,7 +92,7 @@ func wantEmpty(t *testing.T, dir string) {
 	}
 }
 
-// groupGone tells whether no process of the group is left.
+// groupGone reports whether no process of the group is left.
 func groupGone(group int) bool {
 	return errors.Is(syscall.Kill(-group, 0), syscall.ESRCH)
 }

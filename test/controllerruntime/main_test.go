@@ -47,7 +47,7 @@ func forEach(t *testing.T, name string, test func(*testing.T, *env)) {
 			known := []goleak.Option{leaks, goleak.IgnoreAnyFunction("golang.org/x/net/http2.(*ClientConn).readLoop")}
 			if maker == "client-go" {
 				// It ends watches in a way that can leave the filter of controller-runtime's
-				// metadata informers waiting for ever.
+				// metadata informers waiting forever.
 				known = append(known, goleak.IgnoreTopFunction("k8s.io/apimachinery/pkg/watch.(*filteredWatch).loop"))
 			}
 			goleak.VerifyNone(t, known...)

@@ -109,7 +109,7 @@ func (k Kind) listWatch(client kubernetes.Interface, namespace string, tweak int
 }
 
 // decode makes objects that do not depend on how they came: kinds of objects
-// inside of objects, which only JSON has, are left out.
+// inside objects, which only JSON has, are left out.
 func (k Kind) decode() dropin.Decoder {
 	decode := dropin.DecodeTyped(k.Example)
 	return func(r *engine.Record, near engine.Neighbour, kinds engine.Kinds) (any, error) {

@@ -61,7 +61,7 @@ func Count(n int) func(cache.Indexer) bool {
 }
 
 // Same waits until both stores have n objects, and compares them. Client-go's is
-// what is wanted.
+// what is needed.
 func Same(t testing.TB, theirs, ours cache.SharedIndexInformer, n int) {
 	t.Helper()
 	Await(t, theirs, "client-go's informer", Count(n))

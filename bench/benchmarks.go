@@ -90,7 +90,7 @@ func readsBenchmark() benchmark {
 			{side: 2, title: "All, resident", metric: "list", unit: inSeconds, limit: 1},
 			{side: 2, title: "Index.Get, resident", metric: "by index", unit: inSeconds, limit: 1},
 			{side: 2, title: "All, packed: the first", metric: "first list", unit: inSeconds},
-			{side: 2, title: "All, packed: the second", metric: "second list", unit: inSeconds, limit: 1.2},
+			{side: 2, title: "All, packed: the second", metric: "second list", unit: inSeconds}, // only the third is kept for: the first may have been a single sweep
 		},
 	}
 }

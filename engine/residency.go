@@ -87,7 +87,7 @@ type residency struct {
 const (
 	weightOfProtobuf = 3
 	weightOfJSON     = 10
-	smallestWeight   = 256
+	smallestWeight   = 1 << 10
 )
 
 func (r *Record) decodedWeight() int64 {
@@ -223,8 +223,12 @@ func (m *residency) age() {
 	defer m.mu.Unlock()
 	now := coarseNow()
 	for _, g := range []*ring{&m.pass, &m.hot} {
-		for g.len() > 0 && now-g.oldest().since >= recently {
-			m.offLocked(g)
+		for range g.len() { // they are not all in the order of their age
+			if now-g.oldest().since >= recently {
+				m.offLocked(g)
+			} else {
+				g.put(g.pop())
+			}
 		}
 	}
 	m.tick = nil

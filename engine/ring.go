@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/kinform/kinform/internal/memlimit"
+import (
+	"time"
+
+	"github.com/kinform/kinform/internal/memlimit"
+)
 
 // ring holds the decoded objects that are likely to be needed again, oldest first.
 type ring struct {
@@ -11,9 +15,10 @@ type ring struct {
 
 type ringEntry struct {
 	record *Record
-	weight int64  // beside other states of its object
-	since  uint32 // coarseNow
-	number uint64 // in the order in which entries were put on the rings
+	weight int64         // beside other states of its object
+	since  uint32        // coarseNow
+	at     time.Duration // the same, exactly
+	number uint64        // in the order in which entries were put on the rings
 }
 
 func (g *ring) len() int           { return len(g.entries) - g.head }
@@ -52,6 +57,8 @@ const (
 	// out, and smallestRings; all rings of the process no more than largestRings.
 	smallestRings = 4 << 20
 	largestRings  = 48 << 20
+	// leavingFor is for how long a state is cached that has left the store.
+	leavingFor = time.Second
 	// smallestShare is what a state weighs at least that shares most with another one.
 	smallestShare = 1 << 10
 )
@@ -77,7 +84,9 @@ func (m *residency) ringLocked(g *ring, r *Record) {
 		decodedLedger.rings.Add(1)
 	}
 	m.ringedCount++
-	g.put(ringEntry{record: r, weight: m.chargeStateLocked(r), since: coarseNow(), number: m.ringedCount})
+	now := time.Since(clockStart)
+	g.put(ringEntry{record: r, weight: m.chargeStateLocked(r), since: coarseNow(), at: now, number: m.ringedCount})
+	m.sweepLocked(now)
 	most := passingSeveral
 	if !m.several.Load() {
 		most = passing
@@ -89,6 +98,24 @@ func (m *residency) ringLocked(g *ring, r *Record) {
 		m.offLocked(m.oldestLocked())
 	}
 	m.wakeLocked()
+}
+
+// sweepLocked looks at the oldest few entries of the hot ring, and evicts those that
+// have left the store: handlers had the time to get them as old states. The others go to
+// the end.
+func (m *residency) sweepLocked(now time.Duration) {
+	for range 4 {
+		if m.hot.len() < 2 || now-m.hot.oldest().at < leavingFor {
+			return
+		}
+		if m.hot.oldest().record.use.has(superseded) {
+			m.offLocked(&m.hot)
+		} else {
+			e := m.hot.pop()
+			e.at = now
+			m.hot.put(e)
+		}
+	}
 }
 
 // oldestLocked returns the ring that has the oldest entry.

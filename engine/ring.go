@@ -63,6 +63,13 @@ const (
 	smallestShare = 1 << 10
 )
 
+// A large object is decoded faster than memory for it is found: those of more than
+// largeObject bytes may only weigh mostLarge on the rings of a collection.
+const (
+	largeObject = 32 << 10
+	mostLarge   = 8 << 20
+)
+
 // mostPassing is what all rings of the process may weigh together. Beyond that, each
 // collection has an equal share.
 func mostPassing() int64 { return min(largestRings, memlimit.Available()/16) }
@@ -94,7 +101,7 @@ func (m *residency) ringLocked(g *ring, r *Record) {
 	for m.pass.len() > most {
 		m.offLocked(&m.pass)
 	}
-	for m.pass.len()+m.hot.len() > 1 && m.overLocked() {
+	for m.pass.len()+m.hot.len() > 1 && (m.overLocked() || r.Size() > largeObject && m.passingWeightLocked() > mostLarge) {
 		m.offLocked(m.oldestLocked())
 	}
 	m.wakeLocked()

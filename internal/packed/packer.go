@@ -96,6 +96,12 @@ func (p *Packer) pack(l Likeness, raw []byte) (packing, *Bytes, []byte, leading)
 	if len(raw) < worthPacking {
 		return plain, nil, raw, leading{}
 	}
+	if len(raw) > s2.MaxDictSize {
+		// A dictionary is no longer than that, so it would help with a part only.
+		p.scratch = s2.Encode(p.scratch[:cap(p.scratch)], raw)
+		how, _, held := smaller(alone, nil, p.scratch, raw)
+		return how, nil, held, leading{}
+	}
 	group, like := maphash.Bytes(groupSeed, l.Name), p.namesakes
 	owned := len(l.Owner) > 0
 	if owned {

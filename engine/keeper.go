@@ -86,9 +86,9 @@ func (l *ledger) shrinkOthers(m *residency, share int64) {
 
 // shrink makes room for other collections.
 func (m *residency) shrink() {
-	defer m.keeper.shrinking.Store(false)
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.keeper.shrinking.Store(false) // whoever asks from now on is not heard by this call
 	m.makeRoomLocked()
 }
 

@@ -33,7 +33,8 @@ func (x *sharedIndexer) index(to *storeOf, name string, f IndexFunc) error {
 	}})
 }
 
-// leave takes the informer's indexes out of a collection that others continue with.
+// leave takes the informer's indexes and its objects out of a collection that others
+// continue with.
 func (x *sharedIndexer) leave() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -42,6 +43,7 @@ func (x *sharedIndexer) leave() {
 	for name := range x.indexers {
 		_ = from.RemoveIndex(from.prefix + name) // it is there
 	}
+	from.ForgetView(x.view)
 }
 
 // Index returns the objects that share a value of an index with obj.

@@ -15,3 +15,45 @@ func (c *Collection) Forget(r *Record) {
 	m.evictLocked(r)
 	m.forgetListsLocked()
 }
+
+// ForgetView evicts what a view has decoded: nobody reads in it any more.
+func (c *Collection) ForgetView(v *View) {
+	for r := range c.All() {
+		r.drop(v)
+	}
+	m := &c.resident
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, g := range []*ring{&m.pass, &m.hot} {
+		for _, e := range g.entries[g.head:] {
+			e.record.drop(v)
+		}
+	}
+	m.forgetListsLocked()
+}
+
+// drop takes a view's decoding off a record.
+func (r *Record) drop(v *View) {
+	for {
+		first := r.decodings.Load()
+		if first.find(v) == nil {
+			return
+		}
+		if r.decodings.CompareAndSwap(first, first.without(v)) {
+			return
+		}
+	}
+}
+
+// without returns a list of the same decodings but for that of a view.
+func (d *decoding) without(v *View) *decoding {
+	switch {
+	case d == nil:
+		return nil
+	case d.view == v:
+		return d.next
+	}
+	c := *d
+	c.next = d.next.without(v)
+	return &c
+}

@@ -366,3 +366,23 @@ func TestStoppedInformerIsGarbage(t *testing.T) {
 	}
 	t.Error("something refers to the informer still")
 }
+
+// What a view has decoded goes with it, although other views read the same records.
+func TestViewsTakeTheirObjectsAlong(t *testing.T) {
+	f := newFeed(t)
+	for i := range 100 {
+		f.putRecord(fmt.Sprint(i))
+	}
+	other := &View{Name: "other", Decode: func(*Record, Neighbour) (any, error) { return &bulky{}, nil }}
+	f.Objects(f.view)
+	f.Objects(other)
+	f.ForgetView(other)
+	for r := range f.All() {
+		if r.decoded().find(other) != nil || r.decoded().find(f.view) == nil {
+			t.Fatalf("%s: the view that left has an object, or the other has none", r.Key())
+		}
+	}
+	if n := len(f.Objects(other)); n != 100 {
+		t.Errorf("a view that is read again has %d objects", n)
+	}
+}

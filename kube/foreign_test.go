@@ -30,6 +30,7 @@ func TestRestoredServerOfObjects(t *testing.T) {
 		for range 10 {
 			f.watch.Action(watch.Bookmark, bookmark)
 			time.Sleep(time.Minute)
+			synctest.Wait()
 		}
 		if got := inf.Get("a").Version().String(); got != "40" {
 			t.Errorf("the store has version %s, want 40; Status says %+v", got, inf.Status()[0])

@@ -82,6 +82,10 @@ func (r *Reflector) replace(list List, version Version) {
 	r.order.relisted(version, newest(list.Records), list.NewEpoch)
 	r.version, r.consistent, r.suspect = version, false, false
 	r.listedAt = time.Now()
+	if !r.settleAt.IsZero() {
+		r.settleAt = time.Time{}
+		r.failures = max(r.failures, 1) // which is overcome now
+	}
 	listed := len(list.Records)
 	stored := r.collection.Store(r.part, list, version)
 	overcome := r.healthy(true) // before anything is delivered: a handler may read the status
@@ -188,10 +192,15 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 		clear(batch)
 		batch = batch[:0]
 		held = r.collection.Get(record.key)
-		if stale, err := r.order.isStale(record, held, gone); stale || err != nil {
-			if stale {
-				r.leftOut(record, held)
-			}
+		stale, err := r.order.isStale(record, held, gone)
+		if errors.Is(err, errOutOfOrder) && !r.settleAt.IsZero() {
+			r.observe(Observation{Point: PointStale, Key: record.key})
+			return batch, nil // a list will show what it is
+		}
+		if stale {
+			r.leftOut(record, held)
+		}
+		if stale || err != nil {
 			return batch, err
 		}
 	}

@@ -14,13 +14,18 @@ import (
 
 // failed notes a failure, waits, and returns the next state.
 func (r *Reflector) failed(err error, next state) state {
+	r.failures++
+	return r.failedAgain(max(r.failures, r.fruitless, r.brief), err, next)
+}
+
+// failedAgain is failed for what has failed a number of times.
+func (r *Reflector) failedAgain(times int, err error, next state) state {
 	if err == ErrStalled {
 		err = fmt.Errorf("%s: nothing came for %v: %w", r.source, r.options.Silence, err)
 	}
 	r.polling, r.deaf, r.proving = false, false, false
-	r.failures++
-	delay := r.options.Backoff.delay(max(r.failures, r.fruitless, r.brief, r.disorders-1), err)
-	err, reason := r.noteFailure(err, r.failures, delay)
+	delay := r.options.Backoff.delay(times, err)
+	err, reason := r.noteFailure(err, max(r.failures, 1), delay)
 	if reason != NoResource {
 		r.absent = 0
 	}
@@ -105,16 +110,30 @@ func (r *Reflector) wait(in State, delay time.Duration, next state) state {
 const calm = 10 * time.Minute
 
 // outOfOrder lists after an event whose order is not known: at once at first, then
-// ever more rarely, as some proxies send such events all the time.
+// ever more rarely, as some proxies send such events all the time. Until the list is
+// due the watch goes on, without that event: one object may be wrong, and the status
+// says so; the others are not held up.
 func (r *Reflector) outOfOrder(err error) state {
+	if r.countDisorder() == 1 {
+		return r.list
+	}
+	delay := r.options.Backoff.delay(r.disorders-1, nil)
+	r.settleAt = time.Now().Add(delay)
+	err, reason := r.noteFailure(fmt.Errorf("watch %s: %w", r.source, err), r.disorders, delay)
+	if r.news(reason) {
+		r.collection.log.line("a list will show what happened to an object", "source", r.source.String(), "error", err, "in", delay)
+	}
+	return r.watch
+}
+
+// countDisorder returns how many surprises there were without a calm between them.
+func (r *Reflector) countDisorder() int {
 	if time.Since(r.disorderAt) > calm {
 		r.disorders = 0
 	}
 	r.disorderAt = time.Now()
-	if r.disorders++; r.disorders == 1 {
-		return r.list
-	}
-	return r.failed(fmt.Errorf("watch %s: %w", r.source, err), r.list)
+	r.disorders++
+	return r.disorders
 }
 
 // wentBack asks a server what it has, whose bookmark was older than what we hold. If it
@@ -126,13 +145,18 @@ func (r *Reflector) wentBack(err error) state {
 		return r.watch // which asks
 	}
 	r.consistent = true
-	return r.outOfOrder(err)
+	times := r.countDisorder() - 1
+	if times == 0 {
+		return r.list
+	}
+	r.failures++
+	return r.failedAgain(times, fmt.Errorf("watch %s: %w", r.source, err), r.list)
 }
 
 // answered notes that the server accepted a watch: the last failure is over for now.
 // The count of failures is kept until the watch brings something.
 func (r *Reflector) answered() {
-	if r.deaf {
+	if r.deaf || !r.settleAt.IsZero() {
 		return
 	}
 	r.polling = false

@@ -73,6 +73,9 @@ type Reflector struct {
 	// disorderAt.
 	disorders  int
 	disorderAt time.Time
+	// settleAt is when a list is due that shows what doubtful events were; zero: none
+	// is. Until then the watch goes on without them.
+	settleAt time.Time
 	// listedAt is when the last list was stored.
 	listedAt time.Time
 	// listing measures the present list.
@@ -231,8 +234,12 @@ func (r *Reflector) watch(ctx context.Context) state {
 		}
 	}
 	silence := r.options.Silence
-	if r.deaf {
+	switch {
+	case r.deaf:
 		silence = min(silence, r.options.Poll)
+	case r.suspect:
+		// It was not worth another probe yet; if nothing comes, it is when that is over.
+		silence = min(silence, max(probePause-time.Since(r.probedAt), time.Second))
 	}
 	dog := newWatchdog(ctx, silence)
 	defer dog.release()
@@ -271,6 +278,8 @@ func (r *Reflector) relistIn() (time.Duration, error) {
 	switch {
 	case r.incomplete > 0:
 		return 10 * r.options.Backoff.delay(r.incomplete, nil), errIncomplete
+	case !r.settleAt.IsZero():
+		return time.Until(r.settleAt), errDisorder
 	case r.order.disordered:
 		return disorderPause - since, errDisorder
 	}

@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestDoubtfulEventsHoldNothingUp: where events come out of order all the time, lists
+// that settle it become rare. Until such a list the watch goes on, the status names the
+// cause, and other failures are not waited for any longer than before.
+func TestDoubtfulEventsHoldNothingUp(t *testing.T) {
+	s := newPlaybook("60", map[string]string{"a": "u1@10"})
+	scripted(t, s, ReflectorOptions{}, func(inf *Informer) {
+		version := 60
+		for i := range 30 {
+			version++
+			s.sends(modified("a", fmt.Sprintf("u1@%d", version)))
+			s.sets(fmt.Sprint(version), map[string]string{"a": fmt.Sprintf("u1@%d", version)})
+			// Another object under the same name, from before.
+			s.sends(modified("a", fmt.Sprintf("u%d@5", 100+i)))
+			version++
+			state := fmt.Sprintf("u1@%d", version)
+			s.sets(fmt.Sprint(version), map[string]string{"a": state})
+			s.sends(modified("a", state))
+			time.Sleep(time.Millisecond)
+			if got := inf.Get("ns/a").Version().String(); got != fmt.Sprint(version) {
+				t.Fatalf("the store has version %s of an object a moment after %d was sent", got, version)
+			}
+			time.Sleep(time.Second)
+		}
+		if st := inf.Status()[0]; st.State != Watching || st.Cause == nil {
+			t.Errorf("%v, %v: want watching, with a cause", st.State, st.Cause)
+		}
+		if n := len(s.lists()); n > 10 {
+			t.Errorf("%d lists in half a minute", n)
+		}
+		s.sends(ends)
+		time.Sleep(2 * time.Second)
+		if st := inf.Status()[0]; st.State != Watching {
+			t.Errorf("%v two seconds after a watch broke", st.State)
+		}
+		time.Sleep(time.Minute)
+		if st := inf.Status()[0]; st.State != Watching || st.Cause != nil {
+			t.Errorf("%v, %v a minute later: want watching, without a cause", st.State, st.Cause)
+		}
+	})
+}
+
+// TestSilenceAfterSkippedProbe: a watch that broke again soon after a probe is resumed
+// without another one. If it brings nothing, the server is asked as soon as the pause
+// is over: its history may have gone back meanwhile.
+func TestSilenceAfterSkippedProbe(t *testing.T) {
+	s := newPlaybook("70", map[string]string{"a": "u1@10"})
+	scripted(t, s, ReflectorOptions{}, func(inf *Informer) {
+		s.sends(modified("a", "u1@75"))
+		cluster := &replicated{stored: 80, lags: 80, items: map[string]string{"a": "u1@75"}, asked: map[string]int{}}
+		s.mu.Lock()
+		s.list = cluster.list
+		s.mu.Unlock()
+		time.Sleep(2 * time.Second)
+		s.sends(ends) // and is probed
+		s.mu.Lock()
+		cluster.stored, cluster.lags, cluster.items = 60, 60, map[string]string{"a": "u1@10"}
+		s.mu.Unlock()
+		time.Sleep(2 * time.Second)
+		s.sends(ends)
+		time.Sleep(probePause + 5*time.Second)
+		holds(t, inf.Collection, cluster.items)
+	})
+}

@@ -41,10 +41,18 @@ type ledger struct {
 	keeper map[*residency]bool // those with Automatic that keep something
 }
 
-// readShare is what decoded objects may weigh that collections with Automatic keep: a
-// quarter of the memory that the process may use and that slabs do not.
+// readShare is what decoded objects may weigh that collections with Automatic keep, of
+// the memory that the process may use and that slabs do not: a quarter, as the heap may
+// grow to twice what lives in it. Where the runtime keeps a limit (GOMEMLIMIT) it
+// collects more often, so that it may be three quarters of what the rest of the heap
+// leaves.
 var readShare = func() int64 {
-	return max(memlimit.Available()-packed.InUse().Mapped, 0) / 4
+	left := max(memlimit.Available()-packed.InUse().Mapped, 0)
+	if live, ok := memlimit.Live(); ok {
+		others := max(live-decodedLedger.kept.Load(), 0)
+		return max((left-others)/4*3, left/8)
+	}
+	return left / 4
 }
 
 // charge adds what a collection with Automatic keeps.
@@ -116,6 +124,44 @@ func (m *residency) keepLocked(r *Record) {
 	m.makeRoomLocked()
 }
 
+// looks is how many kept records one that wants to be kept may push out, if nobody has
+// read them since they were last looked at. Few: a program that goes over more objects
+// than there is room for, again and again, would otherwise push out each just before it
+// is read.
+const looks = 2
+
+// offerLocked keeps a record for readers if there is room, and reports whether it did.
+// Who reads an object often soon makes room for it.
+func (m *residency) offerLocked(r *Record) bool {
+	if r.use.has(kept) {
+		return true
+	}
+	for range looks {
+		if !m.fullLocked(r.decodedWeight()) || m.keeper.len() == 0 {
+			break
+		}
+		m.lookLocked()
+	}
+	if m.fullLocked(r.decodedWeight()) {
+		return false
+	}
+	m.keepLocked(r)
+	return true
+}
+
+// fullLocked reports whether this collection may keep no more. One that has less than
+// its share of the automatic budget may; others make room for it.
+func (m *residency) fullLocked(weight int64) bool {
+	own := m.keeper.weight.Load() + weight
+	switch m.mode {
+	case AlwaysDecoded:
+		return false
+	case Automatic:
+		return decodedLedger.kept.Load()+weight > readShare() && own > decodedLedger.fairShare()
+	}
+	return own > int64(m.mode)
+}
+
 // makeRoomLocked evicts what was not read for longest, while what is kept weighs too
 // much.
 func (m *residency) makeRoomLocked() {
@@ -135,23 +181,29 @@ func (m *residency) makeRoomLocked() {
 	}
 }
 
-// shrinkLocked evicts records until those that are left weigh no more than a budget:
-// a hand goes round and spares what was read since it last came by.
+// shrinkLocked evicts records until those that are left weigh no more than a budget.
 func (m *residency) shrinkLocked(budget int64) {
 	k := &m.keeper
 	for range 2 * k.len() {
 		if k.weight.Load() <= budget || k.len() == 0 {
 			return
 		}
-		k.hand %= k.len()
-		r := k.records[k.hand]
-		if r.use.has(kept) && r.use.clear(used) {
-			k.hand++
-			continue
-		}
-		m.releaseLocked(r)
-		k.remove(k.hand)
+		m.lookLocked()
 	}
+}
+
+// lookLocked looks at the record that the hand points to, and evicts it if nobody has
+// read it since the hand last came by.
+func (m *residency) lookLocked() {
+	k := &m.keeper
+	k.hand %= k.len()
+	r := k.records[k.hand]
+	if r.use.has(kept) && r.use.clear(used) {
+		k.hand++
+		return
+	}
+	m.releaseLocked(r)
+	k.remove(k.hand)
 }
 
 // dropLocked stops keeping a record that has left the store, and reports whether it

@@ -13,7 +13,8 @@ type Residency int64
 
 const (
 	// Automatic: an object that readers ask for stays decoded while they keep
-	// asking, within a quarter of the memory that the process may use.
+	// asking, within a quarter of the memory that the process may use, or three
+	// quarters of what the rest of the heap leaves of GOMEMLIMIT.
 	Automatic Residency = 0
 	// AlwaysDecoded: every object that was decoded once stays so until it changes.
 	AlwaysDecoded Residency = -1
@@ -173,9 +174,11 @@ func (m *residency) admit(r *Record, v *View, use Use) {
 		}
 		m.last[r.key] = r
 	}
-	switch m.placeFor(use, r.use.marks(), sinceUse) {
-	case inKeeper:
-		m.keepLocked(r)
+	where := m.placeFor(use, r.use.marks(), sinceUse)
+	if where == inKeeper && !m.offerLocked(r) {
+		where = onPass
+	}
+	switch where {
 	case onHot:
 		m.ringLocked(&m.hot, r)
 	case onPass:

@@ -386,3 +386,33 @@ func TestViewsTakeTheirObjectsAlong(t *testing.T) {
 		t.Errorf("a view that is read again has %d objects", n)
 	}
 }
+
+// Who goes over more objects than there is room for finds most of what there is room
+// for, and what is then read often is soon kept.
+func TestScansBeyondTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		weight := newResidents(t, Automatic, 1).Get("ns/t00000").decodedWeight()
+		s := newResidents(t, Residency(700*weight), 1000)
+		s.want(t, "first time", Read, 1000)
+		for range 5 {
+			if n := s.goOver(t, Read); n > 450 {
+				t.Errorf("decoded %d of 1000 again, though there is room for 700", n)
+			}
+		}
+		before := s.decoded
+		for i := range 200 {
+			for range 20 {
+				r := s.Get(fmt.Sprintf("ns/t%05d", i*5))
+				if _, err := s.Decode(r, s.view, Read); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if n := s.decoded - before; n > 400 {
+			t.Errorf("decoded %d times what is read 4000 times", n)
+		}
+		if w := s.resident.keeper.weight.Load(); w > 700*weight {
+			t.Errorf("%d are kept, of %d", w, 700*weight)
+		}
+	})
+}

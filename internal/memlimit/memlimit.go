@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,10 +31,20 @@ func Available() int64 {
 	return min(m.limit, m.machine)
 }
 
+// Live returns what lives on the heap, as of the last collection, or some seconds ago,
+// if what is available is a limit that the Go runtime keeps to (GOMEMLIMIT). Other
+// limits are not its concern: the heap may grow to twice what lives in it.
+func Live() (bytes int64, ok bool) {
+	m := known()
+	return m.live, m.program == min(m.limit, m.machine)
+}
+
 // limits is what was found out.
 type limits struct {
-	limit   int64 // math.MaxInt64: none
+	limit   int64 // the lowest; math.MaxInt64: none
+	program int64 // the runtime's
 	machine int64
+	live    int64
 	read    time.Time
 }
 
@@ -59,11 +70,24 @@ const assumedMachine = 8 << 30
 
 // read reads the limits, from files below a root.
 func read(root string) limits {
-	l := limits{limit: min(ofProgram(), ofGroups(root)), machine: assumedMachine, read: time.Now()}
+	l := limits{program: ofProgram(), machine: assumedMachine, read: time.Now()}
+	l.limit = min(l.program, ofGroups(root))
+	if l.program != math.MaxInt64 {
+		l.live = liveHeap()
+	}
 	if kb, ok := number(root+"proc/meminfo", "MemTotal:"); ok {
 		l.machine = kb << 10
 	}
 	return l
+}
+
+// liveHeap returns what the last collection of garbage found to be alive.
+func liveHeap() int64 {
+	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	if metrics.Read(s); s[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return int64(s[0].Value.Uint64())
 }
 
 // unlimited is what control groups of version 1 say when there is no limit: the

@@ -111,7 +111,7 @@ func join[T metav1.Object](r *run, p part, values func(T) []string, meddler func
 	o := p.options
 	// Recovery takes milliseconds, so that there is time for many faults.
 	o.Backoff = kinform.Backoff{First: 2 * time.Millisecond, Most: 100 * time.Millisecond}
-	o.Silence = time.Second
+	o.Silence, o.Poll = time.Second, 100*time.Millisecond
 	o.MaxObjectSize = 256 << 10
 	o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	inf, err := kinform.New[T](cfg, o)
@@ -174,7 +174,12 @@ type native[T any] struct{ *kinform.Informer[T] }
 
 func (n native[T]) progress() (all []progress) {
 	for _, s := range n.Status().Sources {
-		p := progress{lists: s.Lists, watches: s.Watches, expired: s.Expired, epochs: s.Epochs}
+		cause := ""
+		if s.Cause != nil {
+			cause = s.Cause.Error()
+		}
+		p := progress{lists: s.Lists, watches: s.Watches, expired: s.Expired, epochs: s.Epochs,
+			doing: doing(s.Source, s.State.String(), cause, s.Attempts, s.NextTry)}
 		_, _ = fmt.Sscan(s.ResourceVersion, &p.version) // none is 0
 		all = append(all, p)
 	}

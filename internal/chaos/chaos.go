@@ -253,6 +253,15 @@ func (r *run) calm(calm bool) {
 	}
 }
 
+// slow is how long a comparison may take before it is logged what it waits for.
+const slow = 5 * time.Second
+
+func (r *run) logSlow(round int, m *member) {
+	for _, p := range m.informer.progress() {
+		r.Log("round %d: %s is not equal after %s: at %d after %d lists and %d watches; %s", round, m.name, slow, p.version, p.lists, p.watches, p.doing)
+	}
+}
+
 // compare has everything stop, and compares.
 func (r *run) compare(ctx context.Context, round int) error {
 	r.writers.pause(true)
@@ -266,6 +275,7 @@ func (r *run) compare(ctx context.Context, round int) error {
 	for _, m := range r.members {
 		for _, c := range m.checkers {
 			all.Go(func() {
+				defer time.AfterFunc(slow, func() { r.logSlow(round, m) }).Stop()
 				err := c.Compare(ctx)
 				mu.Lock()
 				defer mu.Unlock()

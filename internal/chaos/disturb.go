@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -88,20 +89,21 @@ func (r *run) awaitNoticed(ctx context.Context, round int) error {
 	before := r.progress()
 	for {
 		version, err := r.clients.version(ctx)
-		waiting := 0
+		var waiting []string
 		for i, p := range r.progress() {
 			// A watch that was opened since shows that nothing old is on its way.
 			if p.version > version || p.watches == before[i].watches {
-				waiting++
+				waiting = append(waiting, fmt.Sprintf("at %d after %d lists and %d watches: %s", p.version,
+					p.lists-before[i].lists, p.watches-before[i].watches, p.doing))
 			}
 		}
-		if err == nil && waiting == 0 {
+		if err == nil && len(waiting) == 0 {
 			return nil
 		}
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
-			return fmt.Errorf("round %d: %d informers do not notice that the server went back to %d: %v", round, waiting, version, r.progress())
+			return fmt.Errorf("round %d: %d informers do not notice that the server went back to %d:\n%s", round, len(waiting), version, strings.Join(waiting, "\n"))
 		}
 	}
 }

@@ -170,7 +170,8 @@ func (d dropin) Run(ctx context.Context) error {
 
 func (d dropin) progress() (all []progress) {
 	for _, s := range cache.Describe(d.inf).Status.Sources {
-		p := progress{lists: s.Lists, watches: s.Watches, expired: s.Expired, epochs: s.Epochs}
+		p := progress{lists: s.Lists, watches: s.Watches, expired: s.Expired, epochs: s.Epochs,
+			doing: doing(s.Source, s.State, s.Cause, s.Attempts, s.NextTry)}
 		_, _ = fmt.Sscan(s.Version, &p.version) // none is 0
 		all = append(all, p)
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/kinform/kinform/check"
 )
@@ -22,6 +23,19 @@ type subject interface {
 type progress struct {
 	version                         uint64
 	lists, watches, expired, epochs uint64
+	doing                           string // and why not something better
+}
+
+// doing says what a list and watch is doing.
+func doing(source, state string, cause string, attempts int, next time.Time) string {
+	text := source + ": " + state
+	if cause != "" {
+		text += fmt.Sprintf(", failed %d times: %s", attempts, cause)
+	}
+	if wait := time.Until(next); wait > 0 {
+		text += fmt.Sprintf(", tried again in %s", wait.Round(time.Millisecond))
+	}
+	return text
 }
 
 // member is one informer of the run, and those who subscribe to it and read it.

@@ -49,7 +49,7 @@ func TestUnexplainedFails(t *testing.T) {
 	if got := m.unexplained(); len(got) != 1 || !strings.Contains(got[0], "CPU 3.00") {
 		t.Errorf("unexplained: %q", got)
 	}
-	key := [3]string{"w", workloads.Native, "CPU"}
+	key := [2]string{"w", "CPU"}
 	reasons[key] = "it is a test"
 	defer delete(reasons, key)
 	if got := m.unexplained(); got != nil {

@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,8 +10,12 @@ import (
 )
 
 // All returns every workload, in the order of the tables.
-func All() []Workload {
-	all := []Workload{
+func All() []Workload { return slices.Concat(contents(), uses()) }
+
+// contents are workloads of objects that differ in size, in how alike they are, and in
+// how they change. A handler reads them.
+func contents() []Workload {
+	return []Workload{
 		{
 			Name: "events", Title: "Events, all different, short-lived", Resources: of(events), Objects: 2000, ObjectSize: 1500,
 			Text: "200 a second are made, each is deleted when 2,000 younger ones are there. One handler reads.",
@@ -44,6 +49,12 @@ func All() []Workload {
 			Text: "Pods, one after the other, 100 a second. One handler reads.",
 			Use:  Use{Read: true}, Rate: 200, Limit: 96 * mib, fill: madeAgain,
 		},
+	}
+}
+
+// uses are workloads of programs that differ in what they do with objects.
+func uses() []Workload {
+	return []Workload{
 		{
 			Name: "list", Title: "List every second", Resources: of(pods), Objects: 3000, ObjectSize: 8 * kB,
 			Text: "3,000 pods, 50 updates a second, everything is listed and looked at each second. The handler uses keys.",
@@ -75,7 +86,6 @@ func All() []Workload {
 			Use:  Use{Ballast: 100 * mB}, Rate: 1050, Limit: 300 * mib, fill: randomBytes(of(configMaps), 20*kB),
 		},
 	}
-	return all
 }
 
 func of(r ...schema.GroupVersionResource) []schema.GroupVersionResource { return r }

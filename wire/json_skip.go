@@ -52,16 +52,13 @@ const (
 // skip checks the grammar of the value at i, which lies inside depth open
 // brackets, and passes it.
 func (s *scanner) skip(depth int) {
-	var (
-		data = s.data
-		i    = s.i
-		n    nesting
-	)
+	data, i, n := s.data, s.i, nesting{}
 value:
 	if i = skipSpace(data, i); i >= len(data) {
 		s.fail(i, "a value is missing")
 		return
 	}
+	at := i
 	switch c := data[i]; c {
 	case '{', '[':
 		if depth+n.depth >= maxDepth {
@@ -78,13 +75,11 @@ value:
 		}
 		goto value
 	case '"':
-		at := i
 		if i = skipString(data, i+1); i < 0 {
 			s.fail(at, badString)
 			return
 		}
 	default:
-		at := i
 		if i = skipScalar(data, i); i < 0 {
 			s.fail(at, "not a JSON value")
 			return
@@ -105,12 +100,11 @@ after:
 		s.fail(i, badAfter)
 		return
 	}
-	i++
-	if !n.object() {
+	if i++; !n.object() {
 		goto value
 	}
 key:
-	at := i
+	at = i
 	if i = skipKey(data, i); i >= 0 {
 		goto value
 	}

@@ -113,7 +113,7 @@ func (w *workload) readBelongings(ctx context.Context, c *Cluster) error {
 			if s.Spec.Replicas != nil {
 				set.replicas = int(*s.Spec.Replicas)
 			}
-			fmt.Sscan(s.Annotations[revisionAnnotation], &set.revision)
+			_, _ = fmt.Sscan(s.Annotations[revisionAnnotation], &set.revision)
 			w.revision = max(w.revision, set.revision)
 			w.sets = append(w.sets, set)
 		}
@@ -150,7 +150,7 @@ func (w *workload) takeOver(p *corev1.Pod, nodes int) *pod {
 	out.hash = p.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
 	if w != nil && w.kind == statefulSet {
 		out.hash = p.Labels[appsv1.ControllerRevisionHashLabelKey]
-		fmt.Sscan(p.Labels[appsv1.PodIndexLabel], &out.ordinal)
+		_, _ = fmt.Sscan(p.Labels[appsv1.PodIndexLabel], &out.ordinal)
 	}
 	if nodes > 0 {
 		out.node = int(p.UID[0]) % nodes

@@ -72,27 +72,8 @@ func run(ctx context.Context, cfg *rest.Config, out io.Writer) error {
 
 	// The handler is called for what is there, then for each change, one call at a
 	// time. Kind and Key cost nothing; New and Old decode the object.
-	sub := sets.Subscribe(func(_ context.Context, ev kinform.Event[*appsv1.StatefulSet]) {
-		now, err := ev.New()
-		if err != nil {
-			return // it is no StatefulSet, which the log and Status say
-		}
-		switch ev.Type {
-		case kinform.EventAdded:
-			say.Printf("added    %s, %d replicas", ev.Key, replicas(now))
-		case kinform.EventUpdated:
-			old, err := ev.Old()
-			if err != nil {
-				old = now
-			}
-			say.Printf("updated  %s, %d of %d replicas ready, was %d of %d", ev.Key,
-				now.Status.ReadyReplicas, replicas(now), old.Status.ReadyReplicas, replicas(old))
-		case kinform.EventResynced:
-			say.Printf("still    %s", ev.Key)
-		case kinform.EventDeleted:
-			say.Printf("deleted  %s", ev.Key)
-		}
-	}, kinform.SubscribeOptions{Resync: 30 * time.Second})
+	handle := func(_ context.Context, ev kinform.Event[*appsv1.StatefulSet]) { report(say, ev) }
+	sub := sets.Subscribe(handle, kinform.SubscribeOptions{Resync: 30 * time.Second})
 
 	if err := factory.Start(ctx); err != nil {
 		return err
@@ -120,6 +101,29 @@ func run(ctx context.Context, cfg *rest.Config, out io.Writer) error {
 
 	<-ctx.Done()
 	return nil
+}
+
+// report says what happened to a StatefulSet.
+func report(say *log.Logger, ev kinform.Event[*appsv1.StatefulSet]) {
+	now, err := ev.New()
+	if err != nil {
+		return // it is no StatefulSet, which the log and Status say
+	}
+	switch ev.Type {
+	case kinform.EventAdded:
+		say.Printf("added    %s, %d replicas", ev.Key, replicas(now))
+	case kinform.EventUpdated:
+		old, err := ev.Old()
+		if err != nil {
+			old = now
+		}
+		say.Printf("updated  %s, %d of %d replicas ready, was %d of %d", ev.Key,
+			now.Status.ReadyReplicas, replicas(now), old.Status.ReadyReplicas, replicas(old))
+	case kinform.EventResynced:
+		say.Printf("still    %s", ev.Key)
+	case kinform.EventDeleted:
+		say.Printf("deleted  %s", ev.Key)
+	}
 }
 
 // replicas is how many pods a set shall have.

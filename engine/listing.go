@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"iter"
 	"sync/atomic"
 
 	"github.com/kinform/kinform/internal/pages"
@@ -42,11 +43,42 @@ func (c *Collection) Objects(v *View) []any {
 	c.mu.RLock()
 	snap, n := c.table.snapshot(), c.table.len()
 	c.mu.RUnlock()
+	all := make([]any, 0, n)
+	c.walk(snap, v, Read, func(l *listedPage) bool {
+		all = l.appendTo(all)
+		return true
+	})
+	return all
+}
+
+// Each yields the objects of a view with their records, as of the moment when the
+// iteration begins, without those that cannot be decoded. Unlike Objects, it counts as
+// going over a set, which keeps objects decoded only when it is done again soon. The
+// objects are shared: callers must not change them.
+func (c *Collection) Each(v *View) iter.Seq2[*Record, any] {
+	return func(yield func(*Record, any) bool) {
+		c.mu.RLock()
+		snap := c.table.snapshot()
+		c.mu.RUnlock()
+		c.walk(snap, v, Sweep, func(l *listedPage) bool {
+			for i, r := range l.of.Values() {
+				if obj := l.objects[i]; obj != nil && !yield(r, obj) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+}
+
+// walk visits the objects of a snapshot page by page, until visit returns false: those
+// of an earlier list where they are remembered, others decoded. If it comes to the
+// end, what stays decoded is remembered.
+func (c *Collection) walk(snap pages.Snapshot[*Record], v *View, use Use, visit func(*listedPage) bool) {
 	known, released := v.listed.Load(), c.resident.released.Load()
 	if known != nil {
 		c.resident.listed()
 	}
-	all := make([]any, 0, n)
 	var next listing
 	for i, p := range snap.Pages() {
 		l := known.page(i, p)
@@ -57,14 +89,15 @@ func (c *Collection) Objects(v *View) []any {
 					copy(next, *known)
 				}
 			}
-			l, next[i] = c.listPage(p, v, Read)
+			l, next[i] = c.listPage(p, v, use)
 		}
-		all = l.appendTo(all)
+		if !visit(l) {
+			return
+		}
 	}
 	if next != nil {
 		c.resident.remember(v, &next, released)
 	}
-	return all
 }
 
 // listPage decodes the objects of a page. keep is the result if they will stay

@@ -1,7 +1,7 @@
 # Every target that people use says what it does after ##; `make` alone lists them.
 
 SERVERS := go -C test/apiserver run ./cmd/build
-MODULES := test/apiserver test/controllerruntime bench
+MODULES := test/apiserver test/controllerruntime bench tools/lint
 GOTEST  := go test -race -timeout 15m
 
 .DEFAULT_GOAL := help
@@ -10,7 +10,7 @@ GOTEST  := go test -race -timeout 15m
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
-test: check servers unit real modules ## all the set-up there is, then every test, real servers included
+test: check lint servers unit real modules ## all the set-up there is, then every test, real servers included
 
 short: ## the tests that need no real server, without the race detector
 	go test -short ./...
@@ -46,8 +46,10 @@ WORKLOADS ?= -docs ../docs
 workloads: ## loads that nobody tuned for, next to client-go; writes docs/workloads.md, fails where kinform is worse (half an hour)
 	go -C bench run . -workloads $(WORKLOADS)
 
-lint: ## golangci-lint, built from its module (slow the first time)
-	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run ./...
+LINT := $(CURDIR)/bin/lint
+lint: ## staticcheck's rules and some of our own (tools/lint)
+	go -C tools/lint build -o $(LINT) .
+	go vet -vettool=$(LINT) ./...
 
 FUZZTIME ?= 60s
 fuzz: ## each fuzz target for FUZZTIME (default 60s)

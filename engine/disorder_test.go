@@ -69,3 +69,27 @@ func TestSilenceAfterSkippedProbe(t *testing.T) {
 		holds(t, inf.Collection, cluster.items)
 	})
 }
+
+// TestErrorsFarApart: where watches never last, as a proxy ends each after some seconds,
+// an error now and then is not counted as one in a row.
+func TestErrorsFarApart(t *testing.T) {
+	s := newPlaybook("70", map[string]string{"a": "u1@10"})
+	scripted(t, s, ReflectorOptions{}, func(inf *Informer) {
+		version := 70
+		for range 20 {
+			for range 40 { // of 7 seconds each
+				version++
+				state := fmt.Sprintf("u1@%d", version)
+				s.sets(fmt.Sprint(version), map[string]string{"a": state})
+				s.sends(modified("a", state))
+				time.Sleep(7 * time.Second)
+				s.sends(ends)
+			}
+			s.sends(forgets)
+			time.Sleep(2 * time.Second)
+			if st := inf.Status()[0]; st.State != Watching {
+				t.Fatalf("%v two seconds after a watch ended, for another %v; %v", st.State, time.Until(st.NextTry), st.Cause)
+			}
+		}
+	})
+}

@@ -45,6 +45,10 @@ func (r *Reflector) failedAgain(times int, err error, next state) state {
 // lasting is how long a watch has to last for the failures before it not to count.
 const lasting = 10 * time.Second
 
+// apart is how long after one error another one has nothing to do with it: some proxies
+// end all watches before they could be called lasting.
+const apart = 2 * time.Minute
+
 // noteEnd counts the watches that the server soon ends with an error, whatever they
 // brought: it may do so each time. A watch that lasted and was cut is as good as one
 // that ended; that nothing happened in it says nothing against it.
@@ -56,7 +60,10 @@ func (r *Reflector) noteEnd(err error) {
 	case said && lasted:
 		r.brief = 0
 	case said && (opened || isExpired(err)): // what was not taken up counts elsewhere
-		r.brief++
+		if time.Since(r.briefAt) > apart {
+			r.brief = 0
+		}
+		r.brief, r.briefAt = r.brief+1, time.Now()
 	case lasted:
 		r.brief, r.failures, r.fruitless = 0, 0, 0
 	}

@@ -106,8 +106,9 @@ type Reflector struct {
 	// something. Lists in between may succeed, but must still become rarer.
 	fruitless int
 	// brief counts the watches in a row that the server soon ended with an error,
-	// whatever they brought.
-	brief int
+	// whatever they brought, the last one at briefAt.
+	brief   int
+	briefAt time.Time
 	// logged are the kinds of failures that were logged since all was well; a
 	// repeated one is counted, not logged again.
 	logged map[Reason]bool

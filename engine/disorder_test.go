@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -91,5 +93,33 @@ func TestErrorsFarApart(t *testing.T) {
 				t.Fatalf("%v two seconds after a watch ended, for another %v; %v", st.State, time.Until(st.NextTry), st.Cause)
 			}
 		}
+	})
+}
+
+// patient is a server that waits for the version that a list asks for, for ever.
+type patient struct{ *playbook }
+
+func (s patient) List(ctx context.Context, o ListOptions) (ListStream, error) {
+	if ParseVersion(s.version).Before(ParseVersion(o.ResourceVersion)) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return s.playbook.List(ctx, o)
+}
+
+// TestServerThatWaitsForOurVersion: a server whose history went back may wait for the
+// version that a list asks for, for longer than the client does. The next list asks for
+// whatever there is.
+func TestServerThatWaitsForOurVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newPlaybook("70", map[string]string{"a": "u1@70"})
+		s.events = make(chan Event, 10)
+		inf := NewInformer(Options{}, ReflectorOptions{Silence: time.Second}, map[string]Source{"": patient{s}})
+		defer playing(t, inf)()
+		synctest.Wait()
+		s.sets("10", map[string]string{"a": "u1@10"})
+		s.sends(forgets)
+		time.Sleep(time.Minute)
+		holds(t, inf.Collection, s.items)
 	})
 }

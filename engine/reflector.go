@@ -209,6 +209,9 @@ func (r *Reflector) list(ctx context.Context) state {
 		r.consistent = true
 		return r.list
 	default:
+		// A server that is asked for a version that it has not reached may wait for it,
+		// for longer than we do, and its history may have gone back.
+		r.consistent = r.consistent || errors.Is(err, ErrStalled)
 		return r.failed(err, r.list)
 	}
 	list.NewEpoch = version.Before(r.version)

@@ -148,7 +148,7 @@ func updatesBenchmarks(n int) []benchmark {
 				{side: 1, title: "CPU per update", metric: "cpu per update", unit: inSeconds},
 				{side: 1, title: "allocations per update", metric: "mallocs", unit: plain},
 				{side: 1, title: "updates taken in per second", metric: "taken in/s", unit: perSecond, more: true},
-				{side: 1, title: "calls per handler and update", metric: "told", unit: plain, more: true},
+				{side: 1, title: "calls per handler and update", metric: "calls", unit: plain, more: true},
 			},
 		}
 		if k.handlers == 1 {

@@ -219,8 +219,8 @@ func replaceByRelist(ctx context.Context, t task) (metrics, error) {
 	if err := inf.AddIndexers(cache.Indexers{byNode: podIndexers()[byNode]}); err != nil {
 		return nil, err
 	}
-	told := make(chan string, 1<<10)
-	reg, err := inf.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, after any) { told <- after.(*corev1.Pod).ResourceVersion }})
+	delivered := make(chan string, 1<<10)
+	reg, err := inf.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, after any) { delivered <- after.(*corev1.Pod).ResourceVersion }})
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func replaceByRelist(ctx context.Context, t task) (metrics, error) {
 	var s slowestGets
 	var copies []time.Duration
 	for range 3 {
-		times, err := r.during(func() error { return relistChanged(ctx, t, told) })
+		times, err := r.during(func() error { return relistChanged(ctx, t, delivered) })
 		if err != nil {
 			return nil, err
 		}
@@ -258,8 +258,8 @@ func replaceByRelist(ctx context.Context, t task) (metrics, error) {
 }
 
 // relistChanged has the server forget its history, and waits until the handler
-// was told of the new state of every object.
-func relistChanged(ctx context.Context, t task, told <-chan string) error {
+// got the new state of every object.
+func relistChanged(ctx context.Context, t task, delivered <-chan string) error {
 	listed, err := tell(ctx, t.Server, "/expire")
 	if err != nil {
 		return err
@@ -267,12 +267,12 @@ func relistChanged(ctx context.Context, t task, told <-chan string) error {
 	first := listed - uint64(t.Objects)
 	for seen := 0; seen < t.Objects; {
 		select {
-		case version := <-told:
+		case version := <-delivered:
 			if v, err := strconv.ParseUint(version, 10, 64); err == nil && v > first {
 				seen++
 			}
 		case <-ctx.Done():
-			return fmt.Errorf("the handler was told of %d of %d objects: %w", seen, t.Objects, context.Cause(ctx))
+			return fmt.Errorf("the handler got %d of %d objects: %w", seen, t.Objects, context.Cause(ctx))
 		}
 	}
 	return nil

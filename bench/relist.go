@@ -24,12 +24,12 @@ import (
 )
 
 // relist measures what it costs to list everything again when nothing has changed:
-// the watch is cut, and the next one is told that its version is gone. One pod is
-// changed meanwhile, which tells when the new list has reached the handler.
+// the watch is cut, and the next one is answered that its version is gone. One pod is
+// changed meanwhile, which shows when the new list has reached the handler.
 func relist(ctx context.Context, t task) (metrics, error) {
 	c := &cutter{}
-	told := make(chan types.NamespacedName, 1)
-	mark := &marker{told: told}
+	seen := make(chan types.NamespacedName, 1)
+	mark := &marker{seen: seen}
 	keep, err := relistInformer(ctx, t, c, mark)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func relistInformer(ctx context.Context, t task, c *cutter, mark *marker) (any, 
 
 // marker is the pod that is changed: the first that the handler sees.
 type marker struct {
-	told chan types.NamespacedName
+	seen chan types.NamespacedName
 
 	mu      sync.Mutex
 	pod     types.NamespacedName
@@ -119,7 +119,7 @@ func (m *marker) saw(pod types.NamespacedName, version string) {
 	}
 	m.version = version
 	select {
-	case m.told <- pod:
+	case m.seen <- pod:
 	default:
 	}
 }
@@ -147,7 +147,7 @@ func (m *marker) wait(ctx context.Context, version string) error {
 			return nil
 		}
 		select {
-		case <-m.told:
+		case <-m.seen:
 		case <-ctx.Done():
 			return fmt.Errorf("the handler saw version %s and not %s: %w", seen, version, context.Cause(ctx))
 		}

@@ -17,7 +17,7 @@ import (
 
 // A synced informer, and what it took.
 type synced struct {
-	seen    int     // objects that each handler was told of
+	seen    int     // objects that each handler got
 	keep    any     // what keeps the informer alive
 	outside float64 // bytes that it holds outside the heap
 }

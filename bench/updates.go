@@ -54,7 +54,7 @@ func updates(ctx context.Context, t task) (metrics, error) {
 		"taken in/s":     float64(t.Updates) / took,
 		"mallocs":        (mallocs() - mallocsBefore) / each,
 		"cpu per update": (cpu() - cpuBefore) / each,
-		"told":           each / float64(t.Updates),
+		"calls":           each / float64(t.Updates),
 	}, nil
 }
 
@@ -64,8 +64,8 @@ type updateRun struct {
 	waiting sync.WaitGroup
 }
 
-// told is what a handler does with an update.
-func (u *updateRun) told(handler int, version string) {
+// got is what a handler does with an update.
+func (u *updateRun) got(handler int, version string) {
 	u.calls[handler].Add(1)
 	if version == u.last {
 		u.waiting.Done()
@@ -83,7 +83,7 @@ func (u *updateRun) wait(ctx context.Context) error {
 		for i := range u.calls {
 			calls = append(calls, u.calls[i].Load())
 		}
-		return fmt.Errorf("the handlers were told of %v updates: %w", calls, context.Cause(ctx))
+		return fmt.Errorf("the handlers got %v updates: %w", calls, context.Cause(ctx))
 	}
 }
 
@@ -98,7 +98,7 @@ func (u *updateRun) shared(ctx context.Context, t task) error {
 		reg, err := inf.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(before, after any) {
 			old, pod := before.(*corev1.Pod), after.(*corev1.Pod)
 			sink.Add(int64(len(old.Status.Phase) + len(pod.Status.Phase)))
-			u.told(i, pod.ResourceVersion)
+			u.got(i, pod.ResourceVersion)
 		}})
 		if err != nil {
 			return err
@@ -131,7 +131,7 @@ func (u *updateRun) typed(ctx context.Context, t task) error {
 				}
 				sink.Add(int64(len(old.Status.Phase) + len(now.Status.Phase)))
 			}
-			u.told(i, ev.ResourceVersion())
+			u.got(i, ev.ResourceVersion())
 		}, kinform.SubscribeOptions{Limit: 2 * t.Updates})) // nothing is merged
 	}
 	go func() { _ = inf.Run(context.WithoutCancel(ctx)) }()

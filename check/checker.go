@@ -44,7 +44,7 @@ type Checker struct {
 	indexes     []index
 	violations  []Violation
 	total       int
-	told        Told // to subscribers that have stopped
+	delivered   Delivered // to subscribers that have stopped
 }
 
 // target is an informer as the checker sees it.
@@ -88,29 +88,29 @@ func newChecker(t target, o Options) *Checker {
 	return &Checker{target: t, options: o}
 }
 
-// Told counts events that were delivered to subscribers.
-type Told struct {
+// Delivered counts events that were delivered to subscribers.
+type Delivered struct {
 	// Initial are the Added of objects that were there when a subscriber joined,
 	// Changes all other events but reminders.
 	Initial, Changes, Reminders uint64
 }
 
 // Total is how many there were of all kinds.
-func (t Told) Total() uint64 { return t.Initial + t.Changes + t.Reminders }
+func (t Delivered) Total() uint64 { return t.Initial + t.Changes + t.Reminders }
 
-func (t *Told) add(o Told) {
+func (t *Delivered) add(o Delivered) {
 	t.Initial += o.Initial
 	t.Changes += o.Changes
 	t.Reminders += o.Reminders
 }
 
-// Told counts the events that were delivered to all subscribers.
-func (c *Checker) Told() Told {
+// Delivered counts the events that were delivered to all subscribers.
+func (c *Checker) Delivered() Delivered {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := c.told
+	n := c.delivered
 	for _, s := range c.subscribers {
-		n.add(s.Told())
+		n.add(s.Delivered())
 	}
 	return n
 }

@@ -173,7 +173,7 @@ func (c *Checker) lateDifferences(ctx context.Context, server map[string]metav1.
 		late.Stop()
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.told.add(late.Told())
+		c.delivered.add(late.Delivered())
 	}()
 	for !late.HasSynced() {
 		select {
@@ -186,7 +186,7 @@ func (c *Checker) lateDifferences(ctx context.Context, server map[string]metav1.
 	if len(found) > 0 {
 		return found
 	}
-	if n := late.Told().Total(); n != uint64(len(server)) {
+	if n := late.Delivered().Total(); n != uint64(len(server)) {
 		found = append(found, Violation{Rule: LateJoiner, Subscriber: late.options.Name,
 			Want: fmt.Sprintf("%d events, one for each object", len(server)), Got: fmt.Sprintf("%d events", n)})
 	}

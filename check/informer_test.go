@@ -113,7 +113,7 @@ func TestInformer(t *testing.T) {
 	if err := c.Err(); err != nil {
 		t.Error(err)
 	}
-	if n := c.Told(); n.Changes == 0 || n.Initial == 0 {
+	if n := c.Delivered(); n.Changes == 0 || n.Initial == 0 {
 		t.Errorf("too little was told: %+v", n)
 	}
 }

@@ -59,9 +59,9 @@ type Subscription struct {
 	inside  atomic.Int32
 	stopped atomic.Bool
 
-	mu     sync.Mutex
-	told   Told
-	shadow map[string]state
+	mu        sync.Mutex
+	delivered Delivered
+	shadow    map[string]state
 	// base is the number of epochs that all states of the shadow have seen.
 	base   uint64
 	recent []line // a ring of the last events, over all objects
@@ -143,15 +143,15 @@ func (s *Subscription) Stop() {
 	defer c.mu.Unlock()
 	if i := slices.Index(c.subscribers, s); i >= 0 {
 		c.subscribers = slices.Delete(c.subscribers, i, i+1)
-		c.told.add(s.Told())
+		c.delivered.add(s.Delivered())
 	}
 }
 
-// Told counts the events that were delivered to the subscriber.
-func (s *Subscription) Told() Told {
+// Delivered counts the events that were delivered to the subscriber.
+func (s *Subscription) Delivered() Delivered {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.told
+	return s.delivered
 }
 
 // HasSynced reports whether the handler has returned from every object of the
@@ -188,7 +188,7 @@ func (s *Subscription) note(ev Event) {
 	s.rememberLocked(line{ev.Kind(), key, now.uid, now.version, ev.Initial(), ev.FinalStateUnknown(), time.Now()})
 	before, known := s.shadow[key]
 	s.countLocked(ev)
-	look := s.told.Total()%uint64(s.options.Look) == 0
+	look := s.delivered.Total()%uint64(s.options.Look) == 0
 	s.mu.Unlock()
 	now.epoch = before.epoch
 	now.gone = ev.Kind() == deleted
@@ -206,11 +206,11 @@ func (s *Subscription) note(ev Event) {
 func (s *Subscription) countLocked(ev Event) {
 	switch {
 	case ev.Kind() == resynced:
-		s.told.Reminders++
+		s.delivered.Reminders++
 	case ev.Initial():
-		s.told.Initial++
+		s.delivered.Initial++
 	default:
-		s.told.Changes++
+		s.delivered.Changes++
 	}
 }
 

@@ -30,7 +30,7 @@ var clientCases = []Case{
 	{Name: "clients/a dynamic informer of client-go follows custom resources", run: informerDynamic},
 }
 
-// log is what an informer's handler heard.
+// log is what an informer's handler seen.
 type log struct {
 	mu    sync.Mutex
 	lines []string
@@ -48,14 +48,14 @@ func (l *log) add(kind string, object any) {
 	l.more <- struct{}{}
 }
 
-// follow starts an informer and checks that it hears what then happens.
+// follow starts an informer and checks that it gets what then happens.
 func (e *env) follow(informer cache.SharedIndexInformer, write func()) {
 	e.Helper()
-	heard := &log{more: make(chan struct{}, 1000)}
+	seen := &log{more: make(chan struct{}, 1000)}
 	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { heard.add("added", o) },
-		UpdateFunc: func(_, o any) { heard.add("updated", o) },
-		DeleteFunc: func(o any) { heard.add("deleted", o) },
+		AddFunc:    func(o any) { seen.add("added", o) },
+		UpdateFunc: func(_, o any) { seen.add("updated", o) },
+		DeleteFunc: func(o any) { seen.add("deleted", o) },
 	})
 	must(e, err, "adding a handler")
 	stop := make(chan struct{})
@@ -65,29 +65,29 @@ func (e *env) follow(informer cache.SharedIndexInformer, write func()) {
 		close(stop)
 		running.Wait()
 	})
-	heard.await(e, 1) // what was there
+	seen.await(e, 1) // what was there
 	if !cache.WaitForCacheSync(e.ctx.Done(), registration.HasSynced) {
 		e.Fatal("the informer did not sync")
 	}
 	write()
-	heard.await(e, 3)
+	seen.await(e, 3)
 	want := []string{"added a", "added b", "updated a", "deleted b"}
-	if fmt.Sprint(heard.lines) != fmt.Sprint(want) {
-		e.Errorf("the handler heard %s, want %s", strings.Join(heard.lines, ", "), strings.Join(want, ", "))
+	if fmt.Sprint(seen.lines) != fmt.Sprint(want) {
+		e.Errorf("the handler seen %s, want %s", strings.Join(seen.lines, ", "), strings.Join(want, ", "))
 	}
 	if keys := informer.GetStore().ListKeys(); fmt.Sprint(keys) != fmt.Sprint([]string{e.ns + "/a"}) {
 		e.Errorf("the store holds %v, want a", keys)
 	}
 }
 
-// await returns when n further lines were heard.
+// await returns when n further lines were seen.
 func (l *log) await(e *env, n int) {
 	e.Helper()
 	for range n {
 		select {
 		case <-l.more:
 		case <-e.ctx.Done():
-			e.Fatalf("the handler heard only %v", l.lines)
+			e.Fatalf("the handler seen only %v", l.lines)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 var contentCases = []Case{
 	{Name: "content/no preference is JSON", run: contentDefault},
 	{Name: "content/JSON and protobuf lists hold the same", run: listsAgree},
-	{Name: "content/JSON and protobuf watches tell the same", run: watchesAgree},
+	{Name: "content/JSON and protobuf watches send the same", run: watchesAgree},
 	{Name: "content/JSON and protobuf gets hold the same", run: getsAgree},
 	{Name: "content/JSON and protobuf agree on kinds with quantities, times and choices", run: richKindsAgree},
 	{Name: "content/a protobuf list begins with its magic and names its kind", run: protobufEnvelope},

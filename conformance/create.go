@@ -90,7 +90,7 @@ func createRace(e *env) {
 	}
 	all.Wait()
 	if winners.Load() != 1 || losers.Load() != 7 {
-		e.Errorf("%d created, %d were told that it exists, want 1 and 7", winners.Load(), losers.Load())
+		e.Errorf("%d created, %d got the answer that it exists, want 1 and 7", winners.Load(), losers.Load())
 	}
 }
 

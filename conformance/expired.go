@@ -11,11 +11,11 @@ import (
 // one compaction, see env.compact.
 
 var expiredCases = []Case{
-	{Name: "expired/a watch from a forgotten version is told so", needs: compaction, run: watchExpired},
-	{Name: "expired/a watch in protobuf is told so in protobuf", needs: compaction, run: protobufExpired},
-	{Name: "expired/a watch of metadata only is told so, too", needs: compaction, run: metadataExpired},
+	{Name: "expired/a watch from a forgotten version gets 410", needs: compaction, run: watchExpired},
+	{Name: "expired/a watch in protobuf gets 410 in protobuf", needs: compaction, run: protobufExpired},
+	{Name: "expired/a watch of metadata only gets 410, too", needs: compaction, run: metadataExpired},
 	{Name: "expired/a watch with initial events does not mind a forgotten version", needs: compaction, run: initialEventsExpired},
-	{Name: "expired/a watch without initial events from a forgotten version is told so", needs: compaction, run: noInitialEventsExpired},
+	{Name: "expired/a watch without initial events from a forgotten version gets 410", needs: compaction, run: noInitialEventsExpired},
 	{Name: "expired/a list of exactly a forgotten version is gone", needs: compaction, run: exactExpired},
 	{Name: "expired/a list not older than a forgotten version is served", needs: compaction, run: notOlderThanExpired},
 	{Name: "expired/a continue token is gone, with a fresh one to go on inconsistently", needs: compaction, run: tokenExpired},

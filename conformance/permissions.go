@@ -9,7 +9,7 @@ import (
 var permissionCases = []Case{
 	{Name: "permissions/a list that is not allowed is forbidden", needs: powerless, run: forbiddenList},
 	{Name: "permissions/a watch that is not allowed is forbidden, not an event", needs: powerless, run: forbiddenWatch},
-	{Name: "permissions/a get does not tell whether the object exists", needs: powerless, run: forbiddenGet},
+	{Name: "permissions/a get does not show whether the object exists", needs: powerless, run: forbiddenGet},
 	{Name: "permissions/a write that is not allowed changes nothing", needs: powerless, run: forbiddenWrite},
 	{Name: "permissions/a stranger is unauthorized", needs: powerless, run: unauthorized},
 }

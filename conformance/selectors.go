@@ -17,7 +17,7 @@ var selectorCases = []Case{
 	{Name: "selectors/fields: what an event is about", run: fieldsOfEvents},
 	{Name: "selectors/labels and fields together", run: labelsAndFields},
 	{Name: "selectors/a watch sees objects enter and leave the selection", run: watchSelection},
-	{Name: "selectors/a watch does not tell what was never in the selection", run: watchOutside},
+	{Name: "selectors/a watch does not send what was never in the selection", run: watchOutside},
 	{Name: "selectors/what leaves is shown as it was in the selection", run: watchLeaving},
 	{Name: "selectors/a watch by field sees objects enter and leave", run: watchFieldSelection},
 	{Name: "selectors/a watch that resumes learns who left meanwhile", run: watchLeftMeanwhile},

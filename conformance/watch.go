@@ -67,7 +67,7 @@ func watchFromPast(e *env) {
 	for i := range 5 {
 		ev := w.want(watch.Modified, "a")
 		if got := ev.object.Object["data"].(map[string]any)["k"]; got != fmt.Sprint(i) {
-			e.Fatalf("event %d shows k=%v: history is not told in order", i, got)
+			e.Fatalf("event %d shows k=%v: history is not sent in order", i, got)
 		}
 	}
 	w.want(watch.Deleted, "a")
@@ -184,7 +184,7 @@ func watchWithoutVersion(e *env) { e.watchSynthetic(nil) }
 
 func watchFromZero(e *env) { e.watchSynthetic(params{"resourceVersion": "0"}) }
 
-// watchSynthetic checks a watch that tells first what there is.
+// watchSynthetic checks a watch that first sends what there is.
 func (e *env) watchSynthetic(query params) {
 	e.Helper()
 	last := e.createAll("a", "b", "c")

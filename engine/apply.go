@@ -89,7 +89,7 @@ func (c *Collection) shrink() {
 func (c *Collection) Edit(batch []Change) {
 	c.write.Lock()
 	defer c.write.Unlock()
-	var deltas []Delta // that nobody is told of
+	var deltas []Delta // that are delivered to nobody
 	c.change(len(batch), slices.Chunk(batch, inPlace), func(t *table, part []indexedChange) {
 		for _, ch := range part {
 			if held := t.get(ch.Record.key); held != nil && (ch.Gone || held != ch.Record) {
@@ -149,7 +149,7 @@ type List struct {
 }
 
 // Stored is a list that is in the store and not delivered yet. The collection has no
-// other writer until Tell is called.
+// other writer until Deliver is called.
 type Stored struct {
 	// Changes is how many objects have changed, Gone the last states of those that
 	// are gone.
@@ -160,8 +160,8 @@ type Stored struct {
 	deltas []Delta
 }
 
-// Tell delivers the changes.
-func (s *Stored) Tell() {
+// Deliver delivers the changes.
+func (s *Stored) Deliver() {
 	if n := len(s.deltas); n > 0 && s.deltas[n-1].Kind == initialEnd {
 		close(s.c.synced)
 	}
@@ -172,11 +172,11 @@ func (s *Stored) Tell() {
 }
 
 // Replace makes a partition equal to a list, and delivers the changes.
-func (c *Collection) Replace(p *Partition, list List) { c.Store(p, list, Version{}).Tell() }
+func (c *Collection) Replace(p *Partition, list List) { c.Store(p, list, Version{}).Deliver() }
 
 // Store makes a partition equal to a list that a server gave a version. Records that
 // are in the store already (an ingester returns the stored one for an unchanged
-// object) cost nothing and change nothing. Tell must be called on the result.
+// object) cost nothing and change nothing. Deliver must be called on the result.
 func (c *Collection) Store(p *Partition, list List, version Version) *Stored {
 	c.write.Lock()
 	rep := &replacement{initial: c.waiting[p], lastWord: list.lastWord()}
@@ -192,10 +192,10 @@ func (c *Collection) Store(p *Partition, list List, version Version) *Stored {
 	return &Stored{Changes: n, Gone: gone, c: c, deltas: deltas}
 }
 
-// replacement tells step that the changes come from a list.
+// replacement says to step that the changes come from a list.
 type replacement struct{ initial, lastWord bool }
 
-// lastWord tells whether what is listed counts, whatever its versions.
+// lastWord reports whether what is listed counts, whatever its versions.
 func (l *List) lastWord() bool { return l.NewEpoch || l.Current }
 
 // difference returns what has to change for a partition to equal a list: the states

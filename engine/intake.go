@@ -89,7 +89,7 @@ func (r *Reflector) replace(list List, version Version) {
 	listed := len(list.Records)
 	stored := r.collection.Store(r.part, list, version)
 	overcome := r.healthy(true) // before anything is delivered: a handler may read the status
-	stored.Tell()
+	stored.Deliver()
 	r.observe(Observation{Point: PointListed, Count: listed, Took: r.listing.took()})
 	if !list.NewEpoch {
 		r.order.vanished(stored.Gone, version)
@@ -118,12 +118,12 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 		r.status.enter(Watching)
 	}
 	r.mute++
-	heard := false
+	received := false
 	r.openedAt = time.Now()
 	var batch []Change
 	for {
 		var err error
-		r.told = false
+		r.brought = false
 		batch, err = r.pull(stream, batch[:0])
 		watch := r.collection.stopwatch()
 		r.collection.Apply(batch)
@@ -136,13 +136,13 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 		if err == nil {
 			dog.alive()
 		}
-		if r.told {
-			heard = true
-			r.heard()
+		if r.brought {
+			received = true
+			r.received()
 			r.logRecovered(r.healthy(false))
 		}
 		if err != nil {
-			return r.watchEnded(ctx, dog.cause(err), heard || time.Since(r.openedAt) >= worthwhile)
+			return r.watchEnded(ctx, dog.cause(err), received || time.Since(r.openedAt) >= worthwhile)
 		}
 	}
 }
@@ -204,7 +204,7 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 			return batch, err
 		}
 	}
-	r.told = true
+	r.brought = true
 	r.order.taken(record, held, gone)
 	r.advance(record.Version())
 	return append(batch, Change{Record: record, Gone: gone}), nil
@@ -214,7 +214,7 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 // unless the event is its deletion.
 func (r *Reflector) takeRejected(known *rejection, gone bool, batch []Change) []Change {
 	r.collection.reject(known.key, known)
-	r.told = true
+	r.brought = true
 	held := known.held
 	if gone && held != nil && !known.version.Before(held.Version()) {
 		batch = append(batch, Change{Record: held, Gone: true})
@@ -234,7 +234,7 @@ func (r *Reflector) advance(v Version) {
 // leftOut counts a stale event, and logs the first since all was well. One from before
 // the start of the watch, or before what the store has, may be of a server that does
 // not heed versions, or that does not order the states of an object: then the list that
-// follows the watch tells.
+// follows the watch shows it.
 func (r *Reflector) leftOut(record, held *Record) {
 	if held == nil || record.older(held) || !r.beganFrom.Before(record.Version()) {
 		r.order.disordered = true
@@ -256,13 +256,13 @@ func (r *Reflector) bookmark(ev Event) error {
 	version, err := r.in.versionOf(ev.Item)
 	switch {
 	case err != nil || version.IsZero():
-		r.told = true
+		r.brought = true
 		return nil // it only says that the server is there
 	case version.Before(r.version) && r.tolerant:
 		return nil
 	case version.Before(r.version):
 		return errWentBack
 	}
-	r.version, r.told = version, true
+	r.version, r.brought = version, true
 	return nil
 }

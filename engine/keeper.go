@@ -96,7 +96,7 @@ func (l *ledger) shrinkOthers(m *residency, share int64) {
 func (m *residency) shrink() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.keeper.shrinking.Store(false) // whoever asks from now on is not heard by this call
+	m.keeper.shrinking.Store(false) // who asks from now on asks for another call
 	m.makeRoomLocked()
 }
 

@@ -81,7 +81,7 @@ func (r *Reflector) missing(err error) bool {
 	r.version, r.consistent, r.suspect, r.incomplete = Version{}, false, false, 0
 	stored := r.collection.Store(r.part, List{}, Version{})
 	r.status.update(func(s *Status) { s.Synced, s.Version, s.Listed = true, Version{}, 0 })
-	stored.Tell()
+	stored.Deliver()
 	r.collection.log.line("not served, and counts as empty until it is", "source", r.source.String(), "error", err)
 	return true
 }

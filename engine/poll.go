@@ -26,9 +26,9 @@ type hearing struct {
 	// included; deaf: a list has shown that they should have.
 	mute int
 	deaf bool
-	// told: the watch brought something that the store did not have, or a version that
+	// brought: the watch brought something that the store did not have, or a version that
 	// it has reached. What comes again proves nothing.
-	told bool
+	brought bool
 	// proving: the next list is read because watches brought nothing.
 	proving bool
 	// provenAt is when the server last confirmed the state: by a list, an event or a
@@ -109,8 +109,8 @@ func (r *Reflector) listened(changes int) {
 	r.status.enter(Polling)
 }
 
-// heard notes that a watch brought something.
-func (r *Reflector) heard() {
+// received notes that a watch brought something.
+func (r *Reflector) received() {
 	r.mute, r.refusals = 0, 0
 	if r.deaf {
 		r.deaf = false

@@ -45,7 +45,7 @@ func (r *Reflector) probe(ctx context.Context) state {
 	return nil
 }
 
-// isTransient tells whether a request failed for what the next one may not fail for,
+// isTransient reports whether a request failed for what the next one may not fail for,
 // whatever it asks.
 func isTransient(err error) bool {
 	switch ReasonOf(err) {

@@ -157,7 +157,7 @@ func (s *source) probe(ctx context.Context, o engine.ListOptions) (engine.ListSt
 	return s.List(ctx, o)
 }
 
-// cannotSelect tells whether a server may have refused a list for its selector. Which
+// cannotSelect reports whether a server may have refused a list for its selector. Which
 // status it has for that is up to the server.
 func cannotSelect(err error) bool {
 	var status apierrors.APIStatus

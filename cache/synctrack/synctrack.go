@@ -1,5 +1,5 @@
 // Package synctrack stands in for k8s.io/client-go/tools/cache/synctrack, which it
-// forwards to: for controllers that tell when they have worked off the first list.
+// forwards to: for controllers that report when they have processed the first list.
 package synctrack
 
 import clientgo "k8s.io/client-go/tools/cache/synctrack"

@@ -289,7 +289,7 @@ func (r *run) compare(ctx context.Context, round int) error {
 	r.collect()
 	now := r.memory.last()
 	r.Log("round %d: %d writes, %d events, %d reads, %d faults, %d violations; equal after %s; %s resident, %s live, %s outside, %d goroutines", round,
-		r.report.Writes, r.report.Told.Total(), r.report.Reads, r.report.faults(), r.report.Violated, took.Round(time.Millisecond),
+		r.report.Writes, r.report.Delivered.Total(), r.report.Reads, r.report.faults(), r.report.Violated, took.Round(time.Millisecond),
 		rssSeries.amount(now.RSS), heapSeries.amount(now.Heap), outsideSeries.amount(now.Outside), now.Goroutines)
 	if err := errors.Join(errs...); err != nil && !errors.Is(err, check.ErrDiverged) {
 		return fmt.Errorf("round %d: %w", round, err)

@@ -19,7 +19,7 @@ Writers change objects in a server, some of them of 100 KB several times a secon
 unstructured; several views of one watch) and drop-ins (typed, dynamic, metadata; with transforms; several on one store,
 coming and going) look on through proxies that inject faults, while the server is restarted, made to forget and restored.
 Every few seconds all stops, and every view is compared with the server: keys, versions, every field, indexes, and what
-subscribers were told. Readers hold on to objects meanwhile, and look whether anybody changes them.
+subscribers got. Readers hold on to objects meanwhile, and look whether anybody changes them.
 
 ` + "`make soak SOAK_TIME=1h SOAK_DOCS=docs`" + ` writes this file. Memory is that of the whole process: the informers, the checkers'
 models, the proxies, and on apisim the server with its history. The number of objects is bounded. It has not grown if the
@@ -100,7 +100,7 @@ func (r *Report) section() string {
 	row("comparisons with the server", r.Comparisons)
 	row("slowest to be equal", r.Slowest.Round(time.Millisecond))
 	row("writes", r.Writes)
-	row("events delivered", r.Told.Total())
+	row("events delivered", r.Delivered.Total())
 	row("objects read meanwhile", r.Reads)
 	row("informers that came and went", r.Informers)
 	row("subscribers that came and went", r.Joined)

@@ -46,7 +46,7 @@ type member struct {
 	readers  []reader
 	rng      *rand.Rand // of the goroutine that plays the run
 	joined   atomic.Uint64
-	// meddled counts the changes of which those were told who change objects.
+	// meddled counts the changes that those got who change objects.
 	meddled atomic.Uint64
 	// again makes another one in its place, where an informer runs only once.
 	again func() (*member, error)
@@ -86,10 +86,10 @@ func (m *member) stop() error {
 
 func (m *member) tally() tally {
 	var t tally
-	t.told.Changes = m.meddled.Load()
+	t.delivered.Changes = m.meddled.Load()
 	for _, c := range m.checkers {
 		violations, violated := c.Violations()
-		t.add(tally{told: c.Told(), violations: violations, violated: violated})
+		t.add(tally{delivered: c.Delivered(), violations: violations, violated: violated})
 	}
 	if m.again != nil {
 		return t // several may stand on the same list and watch, which would be counted often

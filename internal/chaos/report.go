@@ -17,8 +17,8 @@ type Report struct {
 	Time   time.Duration
 	// Writes counts changes that the server took.
 	Writes uint64
-	// Told counts the events that were delivered to subscribers.
-	Told check.Told
+	// Delivered counts the events that were delivered to subscribers.
+	Delivered check.Delivered
 	// Faults counts what was injected, by kind.
 	Faults map[string]uint64
 	// Reads counts objects that readers got while others wrote.
@@ -46,7 +46,7 @@ type Report struct {
 
 // tally is what an informer has done.
 type tally struct {
-	told                            check.Told
+	delivered                       check.Delivered
 	lists, watches, expired, epochs uint64
 	violated                        int
 	violations                      []check.Violation
@@ -85,10 +85,10 @@ func (r *Report) String() string {
 	fmt.Fprintf(&b, "chaos on %s, seed %d, %s\n", r.Server, r.Seed, r.Time.Round(time.Second))
 	row := func(name string, value any) { fmt.Fprintf(&b, "  %-34s %10v\n", name, value) }
 	row("writes", r.Writes)
-	row("events delivered", r.Told.Total())
-	row("  changes", r.Told.Changes)
-	row("  what was there, to who joined", r.Told.Initial)
-	row("  reminders", r.Told.Reminders)
+	row("events delivered", r.Delivered.Total())
+	row("  changes", r.Delivered.Changes)
+	row("  what was there, to who joined", r.Delivered.Initial)
+	row("  reminders", r.Delivered.Reminders)
 	row("objects read meanwhile", r.Reads)
 	row("faults injected", r.faults())
 	for _, kind := range r.kinds() {
@@ -117,9 +117,9 @@ func (r *Report) String() string {
 }
 
 func (t *tally) add(o tally) {
-	t.told.Initial += o.told.Initial
-	t.told.Changes += o.told.Changes
-	t.told.Reminders += o.told.Reminders
+	t.delivered.Initial += o.delivered.Initial
+	t.delivered.Changes += o.delivered.Changes
+	t.delivered.Reminders += o.delivered.Reminders
 	t.lists += o.lists
 	t.watches += o.watches
 	t.expired += o.expired
@@ -140,7 +140,7 @@ func (r *run) collect() {
 	}
 	rep := r.report
 	rep.Writes = r.writers.written.Load()
-	rep.Told, rep.Lists, rep.Watches, rep.Expired, rep.Epochs = t.told, t.lists, t.watches, t.expired, t.epochs
+	rep.Delivered, rep.Lists, rep.Watches, rep.Expired, rep.Epochs = t.delivered, t.lists, t.watches, t.expired, t.epochs
 	rep.Panics, rep.Violated, rep.Violations = r.panicked.Load(), t.violated, t.violations
 	rep.Reads = r.reads.Load()
 	if n := r.jumped.Load(); n > 0 {

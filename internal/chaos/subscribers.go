@@ -91,22 +91,22 @@ func (m *member) leavesByItself(ctx context.Context, r *run, o check.Subscriber)
 // by the readers of one view, and what they do to each other is their own business.
 // What they do must reach neither the bytes nor the readers of other views.
 
-func asUnstructured[T any](inf *kinform.Informer[T], told *atomic.Uint64) error {
-	return meddle[*unstructured.Unstructured](inf, told)
+func asUnstructured[T any](inf *kinform.Informer[T], changes *atomic.Uint64) error {
+	return meddle[*unstructured.Unstructured](inf, changes)
 }
 
-func asMetadata[T any](inf *kinform.Informer[T], told *atomic.Uint64) error {
-	return meddle[*metav1.PartialObjectMetadata](inf, told)
+func asMetadata[T any](inf *kinform.Informer[T], changes *atomic.Uint64) error {
+	return meddle[*metav1.PartialObjectMetadata](inf, changes)
 }
 
-func meddle[U metav1.Object, T any](inf *kinform.Informer[T], told *atomic.Uint64) error {
+func meddle[U metav1.Object, T any](inf *kinform.Informer[T], changes *atomic.Uint64) error {
 	view, err := kinform.View[U](inf)
 	if err != nil {
 		return err
 	}
 	view.Subscribe(func(_ context.Context, ev kinform.Event[U]) {
 		if !ev.Initial() {
-			told.Add(1)
+			changes.Add(1)
 		}
 		o, err := ev.New()
 		if err != nil {

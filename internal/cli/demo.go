@@ -138,7 +138,7 @@ func (f *demoFlags) newDemo(api *apisim.Server, s *screen, p printer) (*demo, er
 		screen: s, printer: p, initial: f.output.initial, live: true,
 		server: &server{config: cfg, from: "the demo"},
 	}}
-	d.hear = d.ledger.enter
+	d.observe = d.ledger.enter
 	for _, r := range resources {
 		d.targets = append(d.targets, r.target)
 	}
@@ -175,7 +175,7 @@ func (d *demo) run(ctx context.Context) error {
 	return d.session.run(ctx)
 }
 
-// report tells the totals.
+// report writes the totals.
 func (d *demo) report(memory int64, checked int, err error) {
 	h := holdingsOf(d.targets)
 	check := fmt.Sprintf("the cache equals the server's list: %s, field by field", count(checked, "object"))

@@ -25,7 +25,7 @@ type demoResource struct {
 	// differs asks the server for its list and compares the cache with it, and
 	// with the versions that the events add up to. It returns the number of
 	// objects, and a difference, or "" if there is none.
-	differs func(ctx context.Context, heard map[string]string) (objects int, difference string, err error)
+	differs func(ctx context.Context, delivered map[string]string) (objects int, difference string, err error)
 }
 
 func demoResources(cfg *rest.Config) ([]demoResource, error) {
@@ -70,7 +70,7 @@ func typed[T object](cfg *rest.Config, name string, client rest.Interface, list 
 			}
 			return kinform.View[*unstructured.Unstructured](inf)
 		})
-		return demoResource{t, func(ctx context.Context, heard map[string]string) (int, string, error) {
+		return demoResource{t, func(ctx context.Context, delivered map[string]string) (int, string, error) {
 			list := list.DeepCopyObject()
 			if err := client.Get().Resource(name).Do(ctx).Into(list); err != nil {
 				return 0, "", err
@@ -81,7 +81,7 @@ func typed[T object](cfg *rest.Config, name string, client rest.Interface, list 
 				listed[keyOf(obj)] = obj
 				return nil
 			})
-			return len(listed), difference(inf.Lister(), heard, listed), err
+			return len(listed), difference(inf.Lister(), delivered, listed), err
 		}}, err
 	}
 }
@@ -95,12 +95,12 @@ func keyOf(obj metav1.Object) string {
 
 // difference names a difference between a cache, what its events add up to, and
 // a server's list; "" if there is none.
-func difference[T object](cache kinform.Lister[T], heard map[string]string, listed map[string]T) string {
+func difference[T object](cache kinform.Lister[T], delivered map[string]string, listed map[string]T) string {
 	if n := cache.Len(); n != len(listed) {
 		return fmt.Sprintf("it has %s, the server %d", count(n, "object"), len(listed))
 	}
-	if len(heard) != len(listed) {
-		return fmt.Sprintf("the events add up to %s, the server has %d", count(len(heard), "object"), len(listed))
+	if len(delivered) != len(listed) {
+		return fmt.Sprintf("the events add up to %s, the server has %d", count(len(delivered), "object"), len(listed))
 	}
 	for key, got := range cache.All() {
 		want, ok := listed[key]
@@ -110,8 +110,8 @@ func difference[T object](cache kinform.Lister[T], heard map[string]string, list
 		// Lists do not repeat the kind in each item.
 		want.GetObjectKind().SetGroupVersionKind(got.GetObjectKind().GroupVersionKind())
 		switch {
-		case heard[key] != want.GetResourceVersion():
-			return fmt.Sprintf("of %s version %s was delivered, the server has %s", key, heard[key], want.GetResourceVersion())
+		case delivered[key] != want.GetResourceVersion():
+			return fmt.Sprintf("of %s version %s was delivered, the server has %s", key, delivered[key], want.GetResourceVersion())
 		case !equality.Semantic.DeepEqual(got, want):
 			return fmt.Sprintf("%s is not the same: %s", key, firstField(got, want))
 		}

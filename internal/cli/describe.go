@@ -38,7 +38,7 @@ func phraseOf(obj map[string]any) string {
 	return strings.Join(parts, ", ")
 }
 
-// describeEvent tells an Event of either API: what it is about, why, and the
+// describeEvent describes an Event of either API: what it is about, why, and the
 // message. Events are named after what they are about, so that need not be said
 // again.
 func describeEvent(obj map[string]any) string {

@@ -41,7 +41,7 @@ func newScreen(out, notes io.Writer) *screen {
 	}
 }
 
-// widthOf returns what tells how wide a terminal is at the moment; 0 for what is
+// widthOf returns what says how wide a terminal is at the moment; 0 for what is
 // no terminal.
 func widthOf(w io.Writer) func() int {
 	if !isTerminal(w) {

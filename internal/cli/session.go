@@ -22,8 +22,8 @@ type session struct {
 	targets []*target
 	initial bool // show each object that is there at the start, too
 	live    bool // keep a line with totals on the terminal
-	// hear, if set, is called for every event.
-	hear func(t *target, kind kinform.EventType, key, version string)
+	// observe, if set, is called for every event.
+	observe func(t *target, kind kinform.EventType, key, version string)
 	// finish, if set, is called at the end, while the informers still run.
 	finish func(context.Context) error
 
@@ -94,8 +94,8 @@ func (s *session) end(ctx context.Context, why error) error {
 func (s *session) handler(t *target) func(context.Context, kinform.Event[*unstructured.Unstructured]) {
 	return func(_ context.Context, ev kinform.Event[*unstructured.Unstructured]) {
 		s.totals.count(ev.Type, ev.Initial())
-		if s.hear != nil {
-			defer s.hear(t, ev.Type, ev.Key, ev.ResourceVersion())
+		if s.observe != nil {
+			defer s.observe(t, ev.Type, ev.Key, ev.ResourceVersion())
 		}
 		if ev.Initial() && !s.initial {
 			return
@@ -149,7 +149,7 @@ func (s *session) attend(ctx context.Context, t *target) {
 			close(synced)
 		}
 	})
-	var told kinform.Reason
+	var reported kinform.Reason
 	for {
 		select {
 		case <-synced:
@@ -163,27 +163,27 @@ func (s *session) attend(ctx context.Context, t *target) {
 				s.giveUp(t, trouble.Cause)
 				return
 			}
-			told = s.tell(t, trouble, told)
+			reported = s.reportTrouble(t, trouble, reported)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// tell says what has changed about a target's trouble, and returns what it is
+// reportTrouble says what has changed about a target's trouble, and returns what it is
 // now.
-func (s *session) tell(t *target, trouble *kinform.SourceStatus, told kinform.Reason) kinform.Reason {
+func (s *session) reportTrouble(t *target, trouble *kinform.SourceStatus, reported kinform.Reason) kinform.Reason {
 	switch {
 	case trouble != nil && trouble.Reason == kinform.ReasonExpired:
-		return told // it is listed again, as it should
-	case trouble != nil && trouble.Reason != told:
+		return reported // it is listed again, as it should
+	case trouble != nil && trouble.Reason != reported:
 		s.screen.note(fmt.Sprintf("%s: %s; trying again", t.title(), printable(reason(trouble.Cause))))
 		return trouble.Reason
-	case trouble == nil && told != "":
+	case trouble == nil && reported != "":
 		s.screen.note(t.title() + ": in touch with the server again")
 		return ""
 	}
-	return told
+	return reported
 }
 
 // giveUp leaves a target out. When it was the last one, the session fails.

@@ -39,7 +39,7 @@ func (t *totals) events() int {
 	return n
 }
 
-// byKind tells the changes: "3 added, 1 updated, 0 deleted".
+// byKind counts the changes: "3 added, 1 updated, 0 deleted".
 func (t *totals) byKind() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

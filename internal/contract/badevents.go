@@ -29,7 +29,7 @@ func badEvent(n int, edit func([]byte) []byte) func(*env) {
 		from := e.log.mark()
 		bad := e.update("victim", "bad")
 		e.awaitFailure(from, kinform.ReasonGarbled)
-		s.w.hears(bad)
+		s.w.receives(bad)
 		s.wantWell()
 	}
 }
@@ -53,7 +53,7 @@ func cutEvent(o kinform.Options) func(*env) {
 		e.sync(s.inf)
 		bad := e.update("victim", "bad")
 		e.awaitFailure(0, kinform.ReasonDisconnected)
-		s.w.hears(bad)
+		s.w.receives(bad)
 		s.wantWell()
 	}
 }
@@ -62,7 +62,7 @@ func stoppedEvent(e *env) {
 	s := newSick(e, kinform.Options{Silence: silence})
 	s.m.bodies(once(isWatch), stopsAfter(30))
 	e.sync(s.inf)
-	s.w.hears(e.update("victim", "bad")) // after a while
+	s.w.receives(e.update("victim", "bad")) // after a while
 	e.wantStore(s.inf, e.onServer())
 }
 

@@ -80,7 +80,7 @@ func newSick(e *env, o kinform.Options) *sick {
 func (s *sick) sync() {
 	s.e.Helper()
 	s.e.sync(s.inf)
-	s.w.hears(s.e.update("a", "watched"))
+	s.w.receives(s.e.update("a", "watched"))
 }
 
 // wantWell changes everything again, and fails unless all arrives.
@@ -88,8 +88,8 @@ func (s *sick) wantWell() {
 	s.e.Helper()
 	s.e.update("a", "2")
 	s.e.delete("b")
-	s.w.hears(s.e.update("victim", "well"))
-	s.w.hears(s.e.create("the-end", ""))
+	s.w.receives(s.e.update("victim", "well"))
+	s.w.receives(s.e.create("the-end", ""))
 	server := s.e.onServer()
 	s.e.wantStore(s.inf, server)
 	s.w.wantServer(server)

@@ -94,7 +94,7 @@ func stoppedList(e *env) {
 	s.m.bodies(once(isList), stopsAfter(100))
 	e.sync(s.inf)
 	e.awaitFailure(0, kinform.ReasonStalled)
-	s.w.hears(e.update("victim", "2"))
+	s.w.receives(e.update("victim", "2"))
 	e.wantStore(s.inf, e.onServer())
 }
 

@@ -33,7 +33,7 @@ func lastGoodState(e *env) {
 	s.sync()
 	e.update("victim", "bad")
 	e.awaitLine(0, "rejected", nil) // by the list that was to get past the event
-	s.w.hears(e.update("a", "meanwhile"))
+	s.w.receives(e.update("a", "meanwhile"))
 	if o, err := s.inf.Lister().Get(e.key("victim")); err != nil || o.Data[value] != "1" {
 		e.Errorf("the store has %v (%v), want the last good state", o, err)
 	}
@@ -63,7 +63,7 @@ func vanishedMeanwhile(e *env) {
 	e.delete("b")
 	close(deleted)
 	e.awaitLine(0, "rejected", nil)
-	s.w.hears(e.update("victim", "well"))
+	s.w.receives(e.update("victim", "well"))
 	s.w.until("the end of what vanished", func() bool { return s.w.state[e.key("b")].kind == "" })
 	server := e.onServer()
 	e.wantStore(s.inf, server)
@@ -74,7 +74,7 @@ func vanishedMeanwhile(e *env) {
 func misfit(e *env) {
 	s := newSick(e, kinform.Options{JSON: true})
 	s.badFrames(often, subject(badData))
-	heard, undecodable := make(chan string, 20), make(chan error, 20)
+	got, undecodable := make(chan string, 20), make(chan error, 20)
 	s.inf.Subscribe(func(_ context.Context, ev eventOf) {
 		now, err := ev.New()
 		if err != nil {
@@ -84,12 +84,12 @@ func misfit(e *env) {
 		if old, err := ev.Old(); now.Data[value] == "well" && (old != nil || err == nil) {
 			e.Errorf("the state before, which does not fit, is %v (%v)", old, err)
 		}
-		heard <- now.Data[value]
+		got <- now.Data[value]
 	}, kinform.SubscribeOptions{})
-	s.w.sub.Stop() // it expects to be told of every state
+	s.w.sub.Stop() // it expects to get every state
 	e.sync(s.inf)
 	for range 3 {
-		receive(e, heard, "the initial objects")
+		receive(e, got, "the initial objects")
 	}
 	e.update("victim", "bad")
 	var decodeErr *kinform.DecodeError
@@ -108,7 +108,7 @@ func misfit(e *env) {
 	e.update("a", "2")
 	e.update("victim", "well")
 	for _, want := range []string{"2", "well"} {
-		if got := receive(e, heard, want); got != want {
+		if got := receive(e, got, want); got != want {
 			e.Errorf("the handler gets %q, want %q", got, want)
 		}
 	}
@@ -121,7 +121,7 @@ func misfit(e *env) {
 func readElsewhere(e *env) {
 	s := newSick(e, kinform.Options{JSON: true})
 	s.badFrames(often, subject(badData))
-	s.w.sub.Stop() // it expects to be told of every state
+	s.w.sub.Stop() // it expects to get every state
 	handed := make(chan eventOf, 20)
 	sub := s.inf.Subscribe(func(_ context.Context, ev eventOf) { handed <- ev }, kinform.SubscribeOptions{})
 	e.sync(s.inf)
@@ -179,10 +179,10 @@ type gadget struct {
 func wrongField(e *env) {
 	resource := schema.GroupVersionResource{Group: e.ns + ".example.com", Version: "v1", Resource: "gadgets"}
 	inf := informerOf[*gadget](e, e.config(), kinform.Options{Resource: resource})
-	heard := make(chan string, 20)
+	got := make(chan string, 20)
 	inf.Subscribe(func(_ context.Context, ev kinform.Event[*gadget]) {
 		if g, err := ev.New(); err == nil {
-			heard <- ev.Name() + " has " + string(rune('0'+g.Spec.Replicas))
+			got <- ev.Name() + " has " + string(rune('0'+g.Spec.Replicas))
 		}
 	}, kinform.SubscribeOptions{})
 	e.run(inf)
@@ -204,8 +204,8 @@ func wrongField(e *env) {
 	write("bad", "many")
 	write("after", int64(1))
 	for _, want := range []string{"good has 3", "after has 1"} {
-		if got := receive(e, heard, want); got != want {
-			e.Errorf("the handler hears that %s, want %s", got, want)
+		if got := receive(e, got, want); got != want {
+			e.Errorf("the handler gets that %s, want %s", got, want)
 		}
 	}
 	var decodeErr *kinform.DecodeError
@@ -217,8 +217,8 @@ func wrongField(e *env) {
 	patch := []byte(`{"spec":{"replicas":5}}`)
 	_, err := gadgets.Patch(e.ctx, "bad", "application/merge-patch+json", patch, metav1.PatchOptions{})
 	e.must(err, "correcting the gadget")
-	if got := receive(e, heard, "the correction"); got != "bad has 5" {
-		e.Errorf("the handler hears that %s, want bad has 5", got)
+	if got := receive(e, got, "the correction"); got != "bad has 5" {
+		e.Errorf("the handler gets that %s, want bad has 5", got)
 	}
 	replicas := 0
 	for _, o := range inf.Lister().All() {
@@ -259,7 +259,7 @@ func panickingIndex(e *env) {
 	s.sync()
 	e.update("victim", "panic")
 	e.create("new", "panic")
-	s.w.hears(e.update("a", "after")) // the rest goes on
+	s.w.receives(e.update("a", "after")) // the rest goes on
 	e.wantRejected(s.inf, 2)
 	if o, err := s.inf.Lister().Get(e.key("victim")); err != nil || o.Data[value] != "1" {
 		e.Errorf("the store has %v (%v), want the last good state", o, err)
@@ -270,7 +270,7 @@ func panickingIndex(e *env) {
 	if keys := slices.Sorted(ix.Keys("1")); !slices.Equal(keys, []string{e.key("b"), e.key("victim")}) {
 		e.Errorf("the index has %v, want b and the victim in its last good state", keys)
 	}
-	s.w.hears(e.update("new", "good"))
+	s.w.receives(e.update("new", "good"))
 	if keys := slices.Collect(ix.Keys("good")); !slices.Equal(keys, []string{e.key("new")}) {
 		e.Errorf("the index has %v, want the new one", keys)
 	}
@@ -288,14 +288,14 @@ func explosive(o object) []string {
 func panickingLateIndex(e *env) {
 	s := newSick(e, kinform.Options{})
 	s.sync()
-	s.w.hears(e.update("victim", "panic"))
+	s.w.receives(e.update("victim", "panic"))
 	ix := e.index(s.inf, "value", explosive)
 	e.wantRejected(s.inf, 1)
 	e.wantStore(s.inf, e.onServer()) // only this index does not have it
 	if got := slices.Sorted(slices.Values(ix.Values())); !slices.Equal(got, []string{"1", "watched"}) {
 		e.Errorf("the index has the values %v, want those of the others", got)
 	}
-	s.w.hears(e.update("victim", "good"))
+	s.w.receives(e.update("victim", "good"))
 	if keys := slices.Collect(ix.Keys("good")); !slices.Equal(keys, []string{e.key("victim")}) {
 		e.Errorf("the index has %v, want the victim", keys)
 	}

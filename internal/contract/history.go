@@ -7,8 +7,8 @@ import (
 	"github.com/kinform/kinform"
 )
 
-// history is what truly happened, object by object, as the server itself tells.
-type history map[string][]told
+// history is what truly happened, object by object, as the server itself says.
+type history map[string][]delivery
 
 // since returns a story's history: the objects that a list had, and everything
 // from then on until an object is seen in its present state.
@@ -16,7 +16,7 @@ func (e *env) history(o metav1.ListOptions, listed map[string]object, version st
 	e.Helper()
 	h := history{}
 	for key, o := range listed {
-		h[key] = []told{toldOf(kinform.EventAdded, o)}
+		h[key] = []delivery{deliveryOf(kinform.EventAdded, o)}
 	}
 	o.ResourceVersion = version
 	w, err := e.maps().Watch(e.ctx, o)
@@ -32,7 +32,7 @@ func (e *env) history(o metav1.ListOptions, listed map[string]object, version st
 			if !ok {
 				e.Fatalf("watching the history: %s %v", ev.Type, ev.Object)
 			}
-			h[keyOf(o)] = append(h[keyOf(o)], toldOf(kinds[ev.Type], o))
+			h[keyOf(o)] = append(h[keyOf(o)], deliveryOf(kinds[ev.Type], o))
 			if keyOf(o) == keyOf(until) && o.ResourceVersion == until.ResourceVersion {
 				return h
 			}
@@ -42,31 +42,31 @@ func (e *env) history(o metav1.ListOptions, listed map[string]object, version st
 	}
 }
 
-func toldOf(k kinform.EventType, o object) told {
-	return told{kind: k, key: keyOf(o), uid: string(o.UID), version: o.ResourceVersion, value: o.Data[value]}
+func deliveryOf(k kinform.EventType, o object) delivery {
+	return delivery{kind: k, key: keyOf(o), uid: string(o.UID), version: o.ResourceVersion, value: o.Data[value]}
 }
 
-// wantEnd fails unless a witness was told the end of the history: for each
+// wantEnd fails unless a witness got the end of the history: for each
 // object everything from some moment on, as it happened. The first thing may be
 // an Added of what was there already.
 func (h history) wantEnd(w *witness) {
 	w.e.Helper()
-	heard := byKey(w.since(0))
-	for key, events := range heard {
+	got := byKey(w.since(0))
+	for key, events := range got {
 		if len(events) > len(h[key]) {
-			w.e.Errorf("%s: was told of %s %v, while the server tells %v", w.name, key, events, h[key])
-			delete(heard, key)
+			w.e.Errorf("%s: got %s %v, while the server says %v", w.name, key, events, h[key])
+			delete(got, key)
 		}
 	}
 	for key, happened := range h {
-		events := heard[key]
+		events := got[key]
 		happened = happened[len(happened)-len(events):]
 		if len(events) == 0 && h[key][len(h[key])-1].kind != kinform.EventDeleted {
-			w.e.Errorf("%s: was told nothing of %s, which is there", w.name, key)
+			w.e.Errorf("%s: got nothing of %s, which is there", w.name, key)
 		}
 		for i, t := range events {
 			if !t.is(happened[i], i == 0) {
-				w.e.Errorf("%s: was told of %s %v, while the server tells %v", w.name, key, events, h[key])
+				w.e.Errorf("%s: got %s %v, while the server says %v", w.name, key, events, h[key])
 				break
 			}
 		}
@@ -75,7 +75,7 @@ func (h history) wantEnd(w *witness) {
 
 // is reports whether an event is what happened. The first of an object may be of
 // a state that it was found in.
-func (o told) is(happened told, first bool) bool {
+func (o delivery) is(happened delivery, first bool) bool {
 	same := o.uid == happened.uid && o.version == happened.version && o.value == happened.value
 	found := first && o.initial && o.kind == kinform.EventAdded && happened.kind == kinform.EventUpdated
 	return same && (o.kind == happened.kind || found)

@@ -22,26 +22,26 @@ func joinAtRest(e *env) {
 	inf := e.informer(e.config(), kinform.Options{})
 	first := e.subscribe(inf, "first", subscribed{})
 	e.sync(inf)
-	first.hears(e.update("o-003", "2"))
+	first.receives(e.update("o-003", "2"))
 	e.delete("o-004")
-	first.hears(e.create("later", "1"))
+	first.receives(e.create("later", "1"))
 
 	late := e.subscribe(inf, "late", subscribed{})
 	e.must(late.sub.WaitSynced(e.ctx), "waiting for the late one")
 	present := late.since(0)
 	late.wantServer(e.onServer())
 	if len(present) != 20 {
-		e.Errorf("the late one was told %d things for 20 objects: %v", len(present), present)
+		e.Errorf("the late one got %d things for 20 objects: %v", len(present), present)
 	}
 	for _, t := range present {
 		if t.kind != kinform.EventAdded || !t.initial {
-			e.Errorf("the late one was told %v, want an initial Added", t)
+			e.Errorf("the late one got %v, want an initial Added", t)
 		}
 	}
 
-	late.hears(e.create("after", "1"))
+	late.receives(e.create("after", "1"))
 	if after := late.since(20); len(after) != 1 || after[0].initial {
-		e.Errorf("the late one was told %v of one object that came later", after)
+		e.Errorf("the late one got %v of one object that came later", after)
 	}
 }
 
@@ -79,7 +79,7 @@ func joinAnytime(e *env) {
 	h := e.history(chosen, listed, version, end)
 	server, _ := e.list(chosen)
 	for _, w := range append(j.staying, before, after) {
-		w.hears(end)
+		w.receives(end)
 		e.must(w.sub.WaitSynced(e.ctx), "waiting for "+w.name)
 		h.wantEnd(w)
 		w.wantServer(server)

@@ -73,7 +73,7 @@ func (e *env) awaitLine(from int, text string, fits func(line) bool) line {
 	return found
 }
 
-// awaitFailure waits until the log tells of a failure of a kind, from a mark on.
+// awaitFailure waits until the log has a failure of a kind, from a mark on.
 func (e *env) awaitFailure(from int, r kinform.Reason) line {
 	e.Helper()
 	return e.awaitLine(from, "failed", func(ln line) bool { return ln.values["reason"] == string(r) })

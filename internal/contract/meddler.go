@@ -133,7 +133,7 @@ func (f *frames) Read(p []byte) (int, error) {
 
 func isWatch(r *http.Request) bool { return r.URL.Query().Get("watch") == "true" }
 
-// isProbe tells requests that only ask for the server's version.
+// isProbe reports requests that only ask for the server's version.
 func isProbe(r *http.Request) bool {
 	q := r.URL.Query()
 	return r.Method == http.MethodGet && !isWatch(r) &&

@@ -18,7 +18,7 @@ import (
 // older than what the store holds starts a new epoch, replaces everything, and is
 // counted in Status. The cache always ends equal to the server.
 var neverBack = []story{
-	{"events that come twice or late are not told", repeatedEvents},
+	{"events that come twice or late are not delivered", repeatedEvents},
 	{"a list older than the store changes nothing", olderList},
 	{"a list that claims to be older than what is in it", modestList},
 	{"a list with an older state of one object", olderItem},
@@ -57,10 +57,10 @@ func repeatedEvents(e *env) {
 	c := &churn{e: e, names: objects, writers: 4, steps: 40}
 	c.run()
 	end := e.create("the-end", "")
-	w.hears(end)
+	w.receives(end)
 	// What was sent again together with the end is behind it.
 	last := e.create("after-the-end", "")
-	w.hears(last)
+	w.receives(last)
 	e.history(metav1.ListOptions{}, listed, version, last).wantEnd(w)
 	server := e.onServer()
 	w.wantServer(server)
@@ -92,7 +92,7 @@ func olderList(e *env) {
 	w := e.subscribe(inf, "witness", subscribed{})
 	e.sync(inf)
 	e.delete("deleted")
-	w.hears(e.update("updated", "2"))
+	w.receives(e.update("updated", "2"))
 	mark := w.mark()
 
 	answered := make(chan struct{})
@@ -104,8 +104,8 @@ func olderList(e *env) {
 	proxy.Cut()
 	e.await(answered, "the relist")
 	end := e.create("the-end", "")
-	w.hears(end)
-	w.wantTold(mark, map[string][]told{"the-end": {toldOf(kinform.EventAdded, end)}})
+	w.receives(end)
+	w.wantDelivered(mark, map[string][]delivery{"the-end": {deliveryOf(kinform.EventAdded, end)}})
 	e.wantStore(inf, e.onServer())
 	if n := inf.Status().Sources[0].Epochs; n != 0 {
 		e.Errorf("%d new epochs, though the server did not go back", n)
@@ -128,10 +128,10 @@ func modestList(e *env) {
 	w := e.subscribe(inf, "witness", subscribed{})
 	e.sync(inf)
 	four := e.update("o", "4")
-	w.hears(four)
-	initial := toldOf(kinform.EventAdded, three)
+	w.receives(four)
+	initial := deliveryOf(kinform.EventAdded, three)
 	initial.initial = true
-	w.wantTold(0, map[string][]told{"o": {initial, updated(three, four)}})
+	w.wantDelivered(0, map[string][]delivery{"o": {initial, updated(three, four)}})
 	e.wantStore(inf, e.onServer())
 }
 
@@ -158,7 +158,7 @@ func olderItem(e *env) {
 	inf := e.informer(cfg, kinform.Options{JSON: true})
 	w := e.subscribe(inf, "witness", subscribed{})
 	e.sync(inf)
-	w.hears(e.update("o", "2"))
+	w.receives(e.update("o", "2"))
 	mark := w.mark()
 	answered := make(chan struct{})
 	m.before(once(isWatch), gone)
@@ -169,8 +169,8 @@ func olderItem(e *env) {
 	proxy.Cut()
 	e.await(answered, "the relist")
 	end := e.create("the-end", "")
-	w.hears(end)
-	w.wantTold(mark, map[string][]told{"the-end": {toldOf(kinform.EventAdded, end)}})
+	w.receives(end)
+	w.wantDelivered(mark, map[string][]delivery{"the-end": {deliveryOf(kinform.EventAdded, end)}})
 	e.wantStore(inf, e.onServer())
 }
 
@@ -194,9 +194,9 @@ func olderBookmark(e *env) {
 	inf := e.informer(cfg, kinform.Options{JSON: true})
 	w := e.subscribe(inf, "witness", subscribed{})
 	e.sync(inf)
-	w.hears(e.update("o", "2"))
+	w.receives(e.update("o", "2"))
 	e.await(asked, "a question for the server's version")
-	w.hears(e.update("o", "3"))
+	w.receives(e.update("o", "3"))
 	e.wantStore(inf, e.onServer())
 	if n := inf.Status().Sources[0].Epochs; n != 0 {
 		e.Errorf("%d new epochs, though the server did not go back", n)

@@ -93,7 +93,7 @@ func (e *env) wantWell(inf informant) {
 		e.Errorf("Status says %q (%+v), want all well", st, src)
 	}
 	if s := st.Staleness(); s < 0 || s > patience {
-		e.Errorf("Status says that the server was heard of %v ago", s)
+		e.Errorf("Status says that the server was last contact %v ago", s)
 	}
 }
 
@@ -151,7 +151,7 @@ func refused(e *env) {
 	}
 	e.reconnect(proxy)
 	e.wantWell(inf)
-	w.hears(e.update("o", "2"))
+	w.receives(e.update("o", "2"))
 	if st := inf.Status(); st.State() != kinform.StateWatching {
 		e.Errorf("Status says %q, want watching", st)
 	}
@@ -214,23 +214,23 @@ func silentWatch(e *env) {
 	inf := e.informer(cfg, kinform.Options{Silence: silence})
 	w := e.subscribe(inf, "witness", subscribed{})
 	e.sync(inf)
-	w.hears(e.update("o", "2"))
+	w.receives(e.update("o", "2"))
 	from := e.log.mark()
 	proxy.Hang(true)
 	missed := e.update("o", "3")
 	e.awaitFailure(from, kinform.ReasonStalled)
 	st := inf.Status()
 	if st.Cause() == nil || st.Sources[0].Reason != kinform.ReasonStalled || !st.Synced || st.Staleness() < silence {
-		e.Errorf("Status says %q, heard of %v ago, want stalled for %v", st, st.Staleness(), silence)
+		e.Errorf("Status says %q, last contact %v ago, want stalled for %v", st, st.Staleness(), silence)
 	}
 	if o, err := inf.Lister().Get(e.key("o")); err != nil || o.Data[value] != "2" {
 		e.Errorf("the store has %v (%v) while the server is silent", o, err)
 	}
 	proxy.Hang(false)
-	w.hears(missed)
+	w.receives(missed)
 }
 
-// lively has a watch hear of something more often than Silence asks for, for longer
+// lively has a watch get something more often than Silence asks for, for longer
 // than Silence: that watch stays. Where the machine itself is too slow for that, it
 // begins again.
 func lively(e *env) {
@@ -239,14 +239,14 @@ func lively(e *env) {
 	inf := e.informer(e.config(), kinform.Options{Silence: allowed})
 	w := e.subscribe(inf, "witness", subscribed{})
 	e.sync(inf)
-	began, heard, watches := time.Now(), time.Now(), uint64(0)
-	for n := 0; watches == 0 || heard.Sub(began) < allowed+silence/2; n++ {
-		w.hears(e.update("o", fmt.Sprint(n)))
+	began, got, watches := time.Now(), time.Now(), uint64(0)
+	for n := 0; watches == 0 || got.Sub(began) < allowed+silence/2; n++ {
+		w.receives(e.update("o", fmt.Sprint(n)))
 		now := time.Now()
-		if watches == 0 || now.Sub(heard) > allowed*2/3 {
+		if watches == 0 || now.Sub(got) > allowed*2/3 {
 			began, watches = now, inf.Status().Sources[0].Watches
 		}
-		heard = now
+		got = now
 	}
 	if st := inf.Status(); st.Sources[0].Watches != watches || st.Cause() != nil {
 		e.Errorf("%d watches after %d, though the server was never silent: %s", st.Sources[0].Watches, watches, st)
@@ -262,7 +262,11 @@ func brokenWatch(e *env) {
 	inf := e.informer(cfg, kinform.Options{})
 	w := e.subscribe(inf, "witness", subscribed{})
 	e.sync(inf)
-	w.hears(e.update("o", "2")) // the watch is open
+	changed := e.update("o", "2")
+	w.receives(changed) // the watch is open
+	for inf.Status().Sources[0].ResourceVersion != changed.ResourceVersion && e.ctx.Err() == nil {
+		runtime.Gosched() // Status comes a moment after
+	}
 	before := inf.Status()
 	from := e.log.mark()
 	e.disconnect(proxy)
@@ -282,7 +286,7 @@ func brokenWatch(e *env) {
 	}
 }
 
-// firstRead tells when somebody begins to read.
+// firstRead reports when somebody begins to read.
 type firstRead struct {
 	io.Reader
 	begins chan struct{}

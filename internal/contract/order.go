@@ -27,7 +27,7 @@ func lifeOfAnObject(e *env) {
 	again := e.update("life", "3")
 	e.delete("life")
 	second := e.create("life", "4")
-	w.hears(second)
+	w.receives(second)
 
 	want := []struct {
 		kind kinform.EventType
@@ -42,7 +42,7 @@ func lifeOfAnObject(e *env) {
 	}
 	got := byKey(w.since(0))[e.key("life")]
 	if len(got) != len(want) {
-		e.Fatalf("told %v, want %d events", got, len(want))
+		e.Fatalf("got %v, want %d events", got, len(want))
 	}
 	for i, t := range got {
 		o := want[i].of
@@ -73,7 +73,7 @@ func hammered(e *env) {
 
 	h := e.history(metav1.ListOptions{}, listed, version, end)
 	for _, w := range witnesses {
-		w.hears(end)
+		w.receives(end)
 		h.wantEnd(w)
 	}
 	e.wantStore(inf, e.onServer())

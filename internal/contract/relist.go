@@ -13,14 +13,14 @@ import (
 )
 
 // Point 5: a relist is atomic to readers, keeps what has not changed as it is,
-// reports what vanished as Deleted with FinalStateUnknown, and tells subscribers
+// reports what vanished as Deleted with FinalStateUnknown, and delivers to subscribers
 // only what differs.
 var relisting = []story{
-	{"what differs is told, the rest is kept as it is", relistTells},
+	{"what differs is delivered, the rest is kept as it is", relistDelivers},
 	{"readers see all of the old or all of the new", relistIsAtomic},
 }
 
-func relistTells(e *env) {
+func relistDelivers(e *env) {
 	same := names("same", 5)
 	e.seed("1", append(slices.Clone(same), "changed", "deleted", "recreated")...)
 	seen := e.onServer()
@@ -50,21 +50,21 @@ func relistTells(e *env) {
 	e.expire()
 	e.reconnect(proxy)
 
-	want := map[string][]told{
+	want := map[string][]delivery{
 		"changed":   {updated(seen[e.key("changed")], changed)},
 		"deleted":   {vanished(seen[e.key("deleted")])},
-		"recreated": {vanished(seen[e.key("recreated")]), toldOf(kinform.EventAdded, recreated)},
-		"created":   {toldOf(kinform.EventAdded, created)},
+		"recreated": {vanished(seen[e.key("recreated")]), deliveryOf(kinform.EventAdded, recreated)},
+		"created":   {deliveryOf(kinform.EventAdded, created)},
 	}
 	for _, s := range stays {
-		s.w.hears(created)
+		s.w.receives(created)
 	}
 	end := e.create("the-end", "")
-	want["the-end"] = []told{toldOf(kinform.EventAdded, end)}
+	want["the-end"] = []delivery{deliveryOf(kinform.EventAdded, end)}
 	server := e.onServer()
 	for _, s := range stays {
-		s.w.hears(end)
-		s.w.wantTold(s.mark, want)
+		s.w.receives(end)
+		s.w.wantDelivered(s.mark, want)
 		s.w.wantServer(server)
 		e.wantStore(s.inf, server)
 		if n := s.inf.Status().Sources[0].Expired; n == 0 {
@@ -87,34 +87,34 @@ type stay struct {
 	before map[string]object
 }
 
-// updated is how a change is told.
-func updated(from, to object) told {
-	t := toldOf(kinform.EventUpdated, to)
+// updated is how a change is delivered.
+func updated(from, to object) delivery {
+	t := deliveryOf(kinform.EventUpdated, to)
 	t.old = from.ResourceVersion
 	return t
 }
 
-// vanished is how an end is told that nobody saw.
-func vanished(last object) told {
-	t := toldOf(kinform.EventDeleted, last)
+// vanished is how a deletion is delivered that nobody saw.
+func vanished(last object) delivery {
+	t := deliveryOf(kinform.EventDeleted, last)
 	t.old, t.final = last.ResourceVersion, true
 	return t
 }
 
-// wantTold fails unless a witness was told these things of these objects of the
+// wantDelivered fails unless a witness got these events of these objects of the
 // story, by name, and nothing else, since a mark.
-func (w *witness) wantTold(mark int, want map[string][]told) {
+func (w *witness) wantDelivered(mark int, want map[string][]delivery) {
 	w.e.Helper()
 	got := byKey(w.since(mark))
 	for name, events := range want {
 		key := w.e.key(name)
 		if !slices.Equal(got[key], events) {
-			w.e.Errorf("%s: was told of %s %v, want %v", w.name, name, got[key], events)
+			w.e.Errorf("%s: got %s %v, want %v", w.name, name, got[key], events)
 		}
 		delete(got, key)
 	}
 	for key, events := range got {
-		w.e.Errorf("%s: was told of %s %v, want nothing", w.name, key, events)
+		w.e.Errorf("%s: got %s %v, want nothing", w.name, key, events)
 	}
 }
 
@@ -202,7 +202,7 @@ func (g *generation) looks() []func() {
 	}
 }
 
-// again does something until it is told to stop.
+// again does something until it is stopped.
 func again(do func(), stop <-chan struct{}) {
 	for {
 		select {
@@ -238,7 +238,7 @@ func (g *generation) check(by string, n map[string]int) {
 	}
 }
 
-// await waits until the witness was told of every new object.
+// await waits until the witness got every new object.
 func (g *generation) await() {
 	g.e.Helper()
 	g.w.until("the new generation", func() bool {

@@ -42,7 +42,7 @@ func (v *versions) burn(n int) uint64 {
 // of an end.
 func (e *env) wantEpoch(inf *informer, w *witness, end object) {
 	e.Helper()
-	w.hears(end)
+	w.receives(end)
 	server := e.onServer()
 	e.wantStore(inf, server)
 	w.wantServer(server)
@@ -79,7 +79,7 @@ func restored(e *env) {
 	v.burn(margin)
 	created := e.create("created", "3")
 	for _, s := range stays {
-		s.w.hears(created)
+		s.w.receives(created)
 		s.mark = s.w.mark()
 		s.w.goesBack.Store(true)
 	}
@@ -93,12 +93,12 @@ func restored(e *env) {
 	for _, s := range stays {
 		e.wantEpoch(s.inf, s.w, end)
 		e.wantIndex(s.ix, e.onServer())
-		s.w.wantTold(s.mark, map[string][]told{
+		s.w.wantDelivered(s.mark, map[string][]delivery{
 			"updated":   {updated(changed, saved[e.key("updated")])},
-			"deleted":   {toldOf(kinform.EventAdded, saved[e.key("deleted")])},
-			"recreated": {vanished(again), toldOf(kinform.EventAdded, saved[e.key("recreated")])},
+			"deleted":   {deliveryOf(kinform.EventAdded, saved[e.key("deleted")])},
+			"recreated": {vanished(again), deliveryOf(kinform.EventAdded, saved[e.key("recreated")])},
 			"created":   {vanished(created)},
-			"the-end":   {toldOf(kinform.EventAdded, end)},
+			"the-end":   {deliveryOf(kinform.EventAdded, end)},
 		})
 	}
 	e.awaitLine(0, "history went back", nil)
@@ -113,7 +113,7 @@ func restoredBetween(e *env) {
 	stop := e.sync(inf)
 	e.update("updated", "1")
 	v.burn(margin)
-	w.hears(e.create("created", "0"))
+	w.receives(e.create("created", "0"))
 	stop()
 	w.goesBack.Store(true)
 	restore()
@@ -143,7 +143,7 @@ func restoredInSilence(e *env) {
 	e.sync(inf)
 	e.update("updated", "1")
 	v.burn(margin)
-	w.hears(e.create("created", "0"))
+	w.receives(e.create("created", "0"))
 	w.goesBack.Store(true)
 	restore()
 	w.until("the new epoch", func() bool { return w.state[e.key("created")].kind == "" })
@@ -188,7 +188,7 @@ func versionsAgain(e *env) {
 		lost[name] = number(e.update(name, "lost").ResourceVersion)
 	}
 	v.burn(margin)
-	w.hears(e.create("created", "0"))
+	w.receives(e.create("created", "0"))
 	e.disconnect(proxy)
 	w.goesBack.Store(true)
 	restore()

@@ -49,10 +49,10 @@ func newStuck(e *env, o subscribed) *stuck {
 }
 
 // catchUp lets the slow one go on, and waits until it knows of an end.
-func (s *stuck) catchUp(end object) []told {
+func (s *stuck) catchUp(end object) []delivery {
 	s.slow.e.Helper()
 	s.gate.release()
-	s.slow.hears(end)
+	s.slow.receives(end)
 	return s.slow.since(s.mark)
 }
 
@@ -64,13 +64,13 @@ func everyEvent(e *env) {
 		e.update("o", fmt.Sprint(i+1))
 	}
 	end := e.create("the-end", "")
-	s.quick.hears(end)
+	s.quick.receives(end)
 	if st := s.slow.status(s.inf); st.Waiting != steps+1 || st.Merged != 0 {
 		e.Errorf("%d wait and %d are merged, want %d and none", st.Waiting, st.Merged, steps+1)
 	}
 	got := byKey(s.catchUp(end))[e.key("o")]
 	if len(got) != steps {
-		e.Fatalf("told %d of %d steps: %v", len(got), steps, got)
+		e.Fatalf("got %d of %d steps: %v", len(got), steps, got)
 	}
 	for i, t := range got {
 		if t.kind != kinform.EventUpdated || t.value != fmt.Sprint(i+1) {
@@ -87,7 +87,7 @@ func everyEventAgain(e *env) {
 		e.update("o", fmt.Sprint("flood ", i))
 	}
 	end := e.create("the-end", "")
-	s.quick.hears(end)
+	s.quick.receives(end)
 	if st := s.slow.status(s.inf); st.Merged == 0 {
 		e.Errorf("nothing was merged of 60 changes with a limit of 10: %+v", st)
 	}
@@ -102,11 +102,11 @@ func everyEventAgain(e *env) {
 		e.update("o", fmt.Sprint(i))
 	}
 	last := e.create("after-the-end", "")
-	s.quick.hears(last)
+	s.quick.receives(last)
 	gate.release()
-	s.slow.hears(last)
+	s.slow.receives(last)
 	if got := byKey(s.slow.since(mark))[e.key("o")]; len(got) != steps {
-		e.Errorf("told %d of %d steps below the limit: %v", len(got), steps, got)
+		e.Errorf("got %d of %d steps below the limit: %v", len(got), steps, got)
 	}
 }
 
@@ -118,7 +118,7 @@ func boundedQueue(e *env) {
 	c := &churn{e: e, names: objects, writers: 4, steps: steps / 4}
 	c.run()
 	end := e.create("the-end", "")
-	s.quick.hears(end)
+	s.quick.receives(end)
 	// Per object at most an end and a new beginning; the limit again on top, as
 	// merging pays only now and then.
 	most := 2 * max(limit, 2*(live+1))
@@ -127,7 +127,7 @@ func boundedQueue(e *env) {
 		e.Errorf("%d wait and %d are merged after %d changes, want at most %d to wait", st.Waiting, st.Merged, steps, most)
 	}
 	if got := s.catchUp(end); len(got) > most {
-		e.Errorf("told %d things, want at most %d: %v", len(got), most, got)
+		e.Errorf("got %d things, want at most %d: %v", len(got), most, got)
 	}
 	s.slow.wantServer(e.onServer())
 	s.quick.wantServer(e.onServer())
@@ -169,36 +169,36 @@ func merged(e *env, o subscribed, more func()) {
 	e.delete("back-and-gone")
 	more()
 	end := e.create("the-end", "")
-	s.quick.hears(end)
+	s.quick.receives(end)
 	truth := byKey(s.quick.since(0))
 
 	flood := byKey(s.catchUp(end))[e.key("flood")]
 	if len(flood) > 50 {
-		e.Errorf("told %d of 100 changes of one object", len(flood))
+		e.Errorf("got %d of 100 changes of one object", len(flood))
 	}
-	s.slow.wantTold(s.mark, map[string][]told{
+	s.slow.wantDelivered(s.mark, map[string][]delivery{
 		"flood":         flood,
 		"updated":       {updated(seen[e.key("updated")], three)},
-		"added":         {toldOf(kinform.EventAdded, added)},
+		"added":         {deliveryOf(kinform.EventAdded, added)},
 		"deleted":       {deletedFrom(seen[e.key("deleted")], last(truth[e.key("deleted")]))},
-		"recreated":     {deletedFrom(seen[e.key("recreated")], truth[e.key("recreated")][1]), toldOf(kinform.EventAdded, recreated)},
-		"renewed":       {deletedFrom(seen[e.key("renewed")], truth[e.key("renewed")][1]), toldOf(kinform.EventAdded, renewed)},
+		"recreated":     {deletedFrom(seen[e.key("recreated")], truth[e.key("recreated")][1]), deliveryOf(kinform.EventAdded, recreated)},
+		"renewed":       {deletedFrom(seen[e.key("renewed")], truth[e.key("renewed")][1]), deliveryOf(kinform.EventAdded, renewed)},
 		"back-and-gone": {deletedFrom(seen[e.key("back-and-gone")], truth[e.key("back-and-gone")][1])},
-		"the-end":       {toldOf(kinform.EventAdded, end)},
+		"the-end":       {deliveryOf(kinform.EventAdded, end)},
 	})
 	server := e.onServer()
 	s.slow.wantServer(server)
 	s.quick.wantServer(server)
 }
 
-// deletedFrom is how a merged end is told: the end as it was, the state before
-// as it was last told.
-func deletedFrom(before object, end told) told {
+// deletedFrom is how a merged deletion is delivered: the end as it was, the state before
+// as it was last delivered.
+func deletedFrom(before object, end delivery) delivery {
 	end.old = before.ResourceVersion
 	return end
 }
 
-func last(events []told) told { return events[len(events)-1] }
+func last(events []delivery) delivery { return events[len(events)-1] }
 
 // latestOfInitial changes an object that waits behind the handler's first call.
 func latestOfInitial(e *env) {
@@ -212,21 +212,21 @@ func latestOfInitial(e *env) {
 	var busy string
 	w.look(func() { busy = strings.TrimPrefix(w.events[0].key, e.ns+"/") })
 
-	want := map[string][]told{}
+	want := map[string][]delivery{}
 	for _, name := range names("o", 5) {
 		if name != busy {
 			e.update(name, "1")
-			t := toldOf(kinform.EventAdded, e.update(name, "2"))
+			t := deliveryOf(kinform.EventAdded, e.update(name, "2"))
 			t.initial = true
-			want[name] = []told{t}
+			want[name] = []delivery{t}
 		}
 	}
 	end := e.create("the-end", "")
-	want["the-end"] = []told{toldOf(kinform.EventAdded, end)}
-	quick.hears(end)
+	want["the-end"] = []delivery{deliveryOf(kinform.EventAdded, end)}
+	quick.receives(end)
 	first.release()
-	w.hears(end)
-	w.wantTold(1, want)
+	w.receives(end)
+	w.wantDelivered(1, want)
 }
 
 func panicking(e *env) {
@@ -238,31 +238,31 @@ func panicking(e *env) {
 		stack []byte
 	}
 	reports := make(chan report, 10)
-	panics := func(heard chan<- told) func(context.Context, eventOf) {
+	panics := func(got chan<- delivery) func(context.Context, eventOf) {
 		return func(_ context.Context, ev eventOf) {
 			if o, err := ev.New(); err == nil && o.Data[value] == "panic" {
 				panic("no " + ev.Key)
 			}
-			if t, err := toldBy(ev); err == nil {
-				heard <- t
+			if t, err := deliveredBy(ev); err == nil {
+				got <- t
 			}
 		}
 	}
-	heard := []chan told{make(chan told, 10), make(chan told, 10)}
-	inf.Subscribe(panics(heard[0]), subscribed{Name: "reported", OnPanic: func(key string, value any, stack []byte) {
+	got := []chan delivery{make(chan delivery, 10), make(chan delivery, 10)}
+	inf.Subscribe(panics(got[0]), subscribed{Name: "reported", OnPanic: func(key string, value any, stack []byte) {
 		reports <- report{key, value, stack}
 	}})
-	inf.Subscribe(panics(heard[1]), subscribed{Name: "logged"})
+	inf.Subscribe(panics(got[1]), subscribed{Name: "logged"})
 	calm := e.subscribe(inf, "calm", subscribed{})
 	e.sync(inf)
 
 	bad := e.update("bad", "panic")
 	after := e.update("good", "1")
-	calm.hears(after)
-	// Both that panicked have heard of the two initial objects, and go on.
-	for _, heard := range heard {
+	calm.receives(after)
+	// Both that panicked got the two initial objects, and go on.
+	for _, got := range got {
 		for i := range 3 {
-			t := receive(e, heard, "a handler that panicked to be called again")
+			t := receive(e, got, "a handler that panicked to be called again")
 			if i == 2 && t.version != after.ResourceVersion {
 				e.Errorf("after the panic came %v, want %s@%s", t, keyOf(after), after.ResourceVersion)
 			}
@@ -270,7 +270,7 @@ func panicking(e *env) {
 	}
 	r := receive(e, reports, "the report of a panic")
 	if r.key != keyOf(bad) || r.value != "no "+keyOf(bad) || !strings.Contains(string(r.stack), "panicking") {
-		e.Errorf("OnPanic was told of %q, %v, with the stack\n%s", r.key, r.value, r.stack)
+		e.Errorf("OnPanic was given %q, %v, with the stack\n%s", r.key, r.value, r.stack)
 	}
 	e.awaitLine(0, "panicked", func(ln line) bool {
 		return ln.values["subscriber"] == "logged" && ln.values["key"] == keyOf(bad) && strings.Contains(ln.values["panic"], "no "+keyOf(bad))
@@ -307,22 +307,22 @@ func panickingFirst(e *env) {
 func goexiting(e *env) {
 	e.seed("0", names("o", 4)...)
 	inf := e.informer(e.config(), kinform.Options{})
-	heard := make(chan string, 10)
+	got := make(chan string, 10)
 	sub := inf.Subscribe(func(_ context.Context, ev eventOf) {
-		heard <- ev.Key
+		got <- ev.Key
 		runtime.Goexit()
 	}, subscribed{Name: "goexiting"})
 	calm := e.subscribe(inf, "calm", subscribed{})
 	e.sync(inf)
 	e.must(sub.WaitSynced(e.ctx), "waiting for a handler that ends its goroutine")
 	after := e.update("o-000", "1")
-	calm.hears(after)
+	calm.receives(after)
 	for range 5 {
-		receive(e, heard, "the handler to be called again")
+		receive(e, got, "the handler to be called again")
 	}
 	sub.Stop()
-	if len(heard) != 0 {
-		e.Errorf("the handler was called %d times too often", len(heard))
+	if len(got) != 0 {
+		e.Errorf("the handler was called %d times too often", len(got))
 	}
 	e.awaitLine(0, "panicked", func(ln line) bool { return ln.values["subscriber"] == "goexiting" })
 }

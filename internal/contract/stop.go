@@ -26,7 +26,7 @@ var stopping = []story{
 	{"Run waits for the handlers", runWaits},
 	{"Run with a context that is over", runOver},
 	{"Run while it runs", runTwice},
-	{"Run again tells the difference and no more", runAgain},
+	{"Run again delivers the difference and no more", runAgain},
 	{"Run again delivers what was not delivered", runAgainDelivers},
 	{"Stop waits for the handler", stopWaits},
 	{"Stop called by the handler", stopInside},
@@ -59,7 +59,7 @@ func endWatching(e *env) {
 	inf := e.informer(e.config(), kinform.Options{})
 	w := e.subscribe(inf, "witness", subscribed{})
 	stop := e.sync(inf)
-	w.hears(e.update("o", "2"))
+	w.receives(e.update("o", "2"))
 	stop()
 	e.wantNobody()
 	if st := inf.Status(); st.State() != kinform.StateStopped {
@@ -100,13 +100,13 @@ func endHanging(e *env) {
 	inf := e.informer(cfg, kinform.Options{})
 	w := e.subscribe(inf, "witness", subscribed{})
 	stop := e.sync(inf)
-	w.hears(e.update("o", "2"))
+	w.receives(e.update("o", "2"))
 	proxy.Hang(true)
 	stop()
 	e.wantNobody()
 }
 
-// reluctant is a handler that takes its time after it was told to end.
+// reluctant is a handler that takes its time after it was asked to end.
 type reluctant struct {
 	entered  chan struct{}
 	once     sync.Once
@@ -161,10 +161,10 @@ func runTwice(e *env) {
 	if err := inf.Run(e.ctx); !errors.Is(err, kinform.ErrRunning) {
 		e.Errorf("Run while it runs returns %v, want ErrRunning", err)
 	}
-	w.hears(e.update("o", "2"))
+	w.receives(e.update("o", "2"))
 	stop()
 	e.run(inf)
-	w.hears(e.update("o", "3"))
+	w.receives(e.update("o", "3"))
 }
 
 // runAgain changes things between two runs: while the server remembers them, and
@@ -186,12 +186,12 @@ func runAgain(e *env) {
 	created := e.create("created", "1")
 	between := e.subscribe(inf, "between", subscribed{})
 	stop = e.run(inf)
-	w.hears(created)
-	between.hears(created)
+	w.receives(created)
+	between.receives(created)
 	h := e.history(metav1.ListOptions{}, listed, version, created)
 	h.wantEnd(w)
 	if n := len(w.since(mark)); n != 6 {
-		e.Errorf("six things happened between the runs, told were %v", w.since(mark))
+		e.Errorf("six things happened between the runs, delivered were %v", w.since(mark))
 	}
 	stop()
 
@@ -200,12 +200,12 @@ func runAgain(e *env) {
 	again := e.update("created", "2")
 	e.expire()
 	e.run(inf)
-	w.hears(again)
+	w.receives(again)
 	end := e.create("the-end", "")
-	w.hears(end)
-	between.hears(end)
-	if told := w.since(mark); len(told) != 3 {
-		e.Errorf("two things happened between the runs, and one after; told were %v", told)
+	w.receives(end)
+	between.receives(end)
+	if got := w.since(mark); len(got) != 3 {
+		e.Errorf("two things happened between the runs, and one after; delivered were %v", got)
 	}
 	server := e.onServer()
 	w.wantServer(server)
@@ -247,7 +247,7 @@ func stopWaits(e *env) {
 		e.Error("Stop has returned before the handler")
 	}
 	sub.Stop() // again is no harm
-	other.hears(e.update("o", "2"))
+	other.receives(e.update("o", "2"))
 	if subs := inf.Status().Subscribers; len(subs) != 1 {
 		e.Errorf("Status has %d subscribers after one of two was stopped", len(subs))
 	}
@@ -273,10 +273,10 @@ func stopInside(e *env) {
 	stop := e.sync(inf)
 	e.await(ended, "Stop to return to the handler that called it")
 	sub.Stop() // from outside it waits until that handler has returned
-	other.hears(e.update("o-000", "2"))
+	other.receives(e.update("o-000", "2"))
 	stop()
 	e.run(inf)
-	other.hears(e.update("o-000", "3"))
+	other.receives(e.update("o-000", "3"))
 	if n := calls.Load(); n != 2 {
 		e.Errorf("%d calls, want 2: the last one is the one that called Stop", n)
 	}
@@ -311,12 +311,12 @@ func stopAnytime(e *env) {
 	}}
 	c.run()
 	stoppers.Wait()
-	stays.hears(e.create("the-end", ""))
+	stays.receives(e.create("the-end", ""))
 	stop()
 	between := e.subscribe(inf, "between", subscribed{})
 	between.stop()
 	e.run(inf)
-	stays.hears(e.update("the-end", "2"))
+	stays.receives(e.update("the-end", "2"))
 	stays.stop()
 	if subs := inf.Status().Subscribers; len(subs) != 0 {
 		e.Errorf("Status has the subscribers %v after all were stopped", subs)

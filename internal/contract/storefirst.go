@@ -8,10 +8,10 @@ import (
 	"github.com/kinform/kinform"
 )
 
-// Point 2: when a handler hears of a change, store and indexes have it already,
+// Point 2: when a handler gets a change, store and indexes have it already,
 // or something newer.
 var storeFirst = []story{
-	{"store and indexes have what a handler hears of", storeIsAhead},
+	{"store and indexes have what a handler gets", storeIsAhead},
 }
 
 // reader looks at the store from within a handler.
@@ -21,7 +21,7 @@ type reader struct {
 	indexes []kinform.Index[object]
 
 	mu   sync.Mutex
-	gone []told // told of, while the store had it no more
+	gone []delivery // delivered, while the store had it no more
 }
 
 // color is what the indexes are by: a few values that objects move between.
@@ -42,7 +42,7 @@ func (r *reader) check(ev eventOf) {
 	o, err := r.lister.Get(ev.Key)
 	switch {
 	case errors.Is(err, kinform.ErrNotFound) && ev.Type != kinform.EventDeleted:
-		t, _ := toldBy(ev) // it could be read above
+		t, _ := deliveredBy(ev) // it could be read above
 		r.mu.Lock()
 		r.gone = append(r.gone, t)
 		r.mu.Unlock()
@@ -53,11 +53,11 @@ func (r *reader) check(ev eventOf) {
 	case err != nil:
 		r.e.Errorf("reading %s: %v", ev.Key, err)
 	case number(o.ResourceVersion) < number(ev.ResourceVersion()):
-		r.e.Errorf("%s is told @%s, while the store has it @%s", ev.Key, ev.ResourceVersion(), o.ResourceVersion)
+		r.e.Errorf("%s is delivered @%s, while the store has it @%s", ev.Key, ev.ResourceVersion(), o.ResourceVersion)
 	case number(o.ResourceVersion) > number(ev.ResourceVersion()):
 		// The store is ahead, and so the indexes may be.
 	case ev.Type == kinform.EventDeleted:
-		r.e.Errorf("%s is told deleted, while the store has it", ev.Key)
+		r.e.Errorf("%s is delivered as deleted, while the store has it", ev.Key)
 	case here != len(r.indexes) || was > 0:
 		r.e.Errorf("%s %s @%s: of %d indexes, %d have it under its present value and %d under its former one",
 			ev.Type, ev.Key, ev.ResourceVersion(), len(r.indexes), here, was)
@@ -74,14 +74,14 @@ func (r *reader) found(o object, key string) (n int) {
 	return n
 }
 
-// wantGone fails unless what the store had no more was deleted, and told so.
+// wantGone fails unless what the store had no more was deleted, and delivered as such.
 func (r *reader) wantGone(w *witness) {
 	r.e.Helper()
 	for _, t := range r.gone {
-		if !slices.ContainsFunc(w.since(0), func(d told) bool {
+		if !slices.ContainsFunc(w.since(0), func(d delivery) bool {
 			return d.key == t.key && d.kind == kinform.EventDeleted && number(d.version) > number(t.version)
 		}) {
-			r.e.Errorf("%v was told while the store did not have it, and no end of it was", t)
+			r.e.Errorf("%v was delivered while the store did not have it, and no end of it was", t)
 		}
 	}
 }
@@ -106,8 +106,8 @@ func storeIsAhead(e *env) {
 	c := &churn{e: e, names: objects, writers: 6, steps: 40}
 	c.run()
 	end := e.create("the-end", "0")
-	early.hears(end)
-	second.hears(end)
+	early.receives(end)
+	second.receives(end)
 	r.wantGone(early)
 	late.wantGone(second)
 

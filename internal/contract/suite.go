@@ -57,7 +57,7 @@ type point struct {
 // story shows one sentence of a point.
 type story struct {
 	name string
-	tell func(*env)
+	run  func(*env)
 }
 
 // What a story may take. No healthy one comes near it.
@@ -85,7 +85,7 @@ func Run(t *testing.T, s Server) {
 	for _, p := range points {
 		t.Run(p.name, func(t *testing.T) {
 			for _, st := range p.stories {
-				t.Run(st.name, func(t *testing.T) { st.tell(newEnv(t, s)) })
+				t.Run(st.name, func(t *testing.T) { st.run(newEnv(t, s)) })
 			}
 		})
 	}

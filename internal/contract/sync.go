@@ -24,8 +24,8 @@ var syncing = []story{
 }
 
 // nth fits the n-th event.
-func nth(n int) func(told) bool {
-	return func(told) bool {
+func nth(n int) func(delivery) bool {
+	return func(delivery) bool {
 		n--
 		return n == 0
 	}
@@ -56,7 +56,7 @@ func syncedByReturn(e *env) {
 	e.await(last.entered, "the last initial object")
 	w.wantNotSynced("its handler is at the last object")
 	// Whatever else goes on is no reason either.
-	other.hears(e.create("later", "1"))
+	other.receives(e.create("later", "1"))
 	w.wantNotSynced("its handler is at the last object, and others go on")
 	if st := w.status(inf); st.Synced {
 		e.Errorf("Status says that it has synced: %+v", st)
@@ -114,7 +114,7 @@ func syncedBeforeLater(e *env) {
 	later := w.hold(of(e.key("later")))
 	w.join(inf, subscribed{})
 	e.await(first.entered, "the first object")
-	other.hears(e.create("later", "1")) // waits behind the initial list
+	other.receives(e.create("later", "1")) // waits behind the initial list
 	first.release()
 	e.await(later.entered, "the later object")
 	e.must(w.sub.WaitSynced(e.ctx), "waiting while the handler is at a later object")

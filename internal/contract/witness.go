@@ -11,8 +11,8 @@ import (
 	"github.com/kinform/kinform"
 )
 
-// told is one event as a handler got it, or a server sent it.
-type told struct {
+// delivery is one event as a handler got it, or a server sent it.
+type delivery struct {
 	kind         kinform.EventType
 	key          string
 	uid, version string
@@ -22,7 +22,7 @@ type told struct {
 	final        bool // the final state is unknown
 }
 
-func (o told) String() string {
+func (o delivery) String() string {
 	s := fmt.Sprintf("%s %s@%s", o.kind, o.key, o.version)
 	if o.old != "" && o.old != o.version {
 		s += " from @" + o.old
@@ -36,16 +36,16 @@ func (o told) String() string {
 	return s
 }
 
-// witness is a subscriber that remembers what it is told, and holds it against
+// witness is a subscriber that remembers what it is given, and holds it against
 // what is promised to every subscriber: calls never overlap; an object is Added
-// once, then Updated from the state told before to a newer one, then Deleted.
+// once, then Updated from the state delivered before to a newer one, then Deleted.
 type witness struct {
 	bell
 	e      *env
 	name   string
 	sub    *kinform.Subscription
-	events []told
-	state  map[string]told // what the events add up to
+	events []delivery
+	state  map[string]delivery // what the events add up to
 	holds  []*hold
 
 	inside  atomic.Int32
@@ -57,10 +57,10 @@ type witness struct {
 }
 
 func (e *env) witness(name string) *witness {
-	return &witness{e: e, name: name, state: map[string]told{}}
+	return &witness{e: e, name: name, state: map[string]delivery{}}
 }
 
-// subscribe has a new witness hear of everything.
+// subscribe has a new witness get everything.
 func (e *env) subscribe(inf *informer, name string, o subscribed) *witness {
 	return e.witness(name).join(inf, o)
 }
@@ -88,7 +88,7 @@ func (w *witness) handle(_ context.Context, ev eventOf) {
 	if w.also != nil {
 		w.also(ev)
 	}
-	t, err := toldBy(ev)
+	t, err := deliveredBy(ev)
 	if err != nil {
 		return // an object that does not fit, as some stories send
 	}
@@ -96,12 +96,12 @@ func (w *witness) handle(_ context.Context, ev eventOf) {
 	w.pause(t)
 }
 
-func toldBy(ev eventOf) (told, error) {
+func deliveredBy(ev eventOf) (delivery, error) {
 	now, err := ev.New()
 	if err != nil {
-		return told{}, err
+		return delivery{}, err
 	}
-	t := told{
+	t := delivery{
 		kind: ev.Type, key: ev.Key, uid: ev.UID(), version: ev.ResourceVersion(),
 		value: now.Data[value], initial: ev.Initial(), final: ev.FinalStateUnknown(),
 	}
@@ -112,7 +112,7 @@ func toldBy(ev eventOf) (told, error) {
 }
 
 // note remembers an event, and says what is wrong with it.
-func (w *witness) note(t told) {
+func (w *witness) note(t delivery) {
 	w.events = append(w.events, t)
 	before, known := w.state[t.key]
 	switch {
@@ -121,9 +121,9 @@ func (w *witness) note(t told) {
 	case t.kind != kinform.EventAdded && !known:
 		w.e.Errorf("%s: %s, which was never added", w.name, t)
 	case known && t.old != before.version:
-		w.e.Errorf("%s: %s, but the state told before is @%s", w.name, t, before.version)
+		w.e.Errorf("%s: %s, but the state delivered before is @%s", w.name, t, before.version)
 	case known && t.uid != before.uid:
-		w.e.Errorf("%s: %s is another object than the one told before", w.name, t)
+		w.e.Errorf("%s: %s is another object than the one delivered before", w.name, t)
 	case t.kind == kinform.EventUpdated && !w.goesBack.Load() && number(t.version) <= number(before.version):
 		w.e.Errorf("%s: %s is not newer than @%s", w.name, t, before.version)
 	}
@@ -134,7 +134,7 @@ func (w *witness) note(t told) {
 	}
 }
 
-// until waits until something holds for what was told.
+// until waits until something holds for what was delivered.
 func (w *witness) until(what string, condition func() bool) {
 	w.e.Helper()
 	if !w.await(w.e.ctx, condition) {
@@ -142,8 +142,8 @@ func (w *witness) until(what string, condition func() bool) {
 	}
 }
 
-// hears waits until the witness knows the object in this state, or a newer one.
-func (w *witness) hears(o object) {
+// receives waits until the witness knows the object in this state, or a newer one.
+func (w *witness) receives(o object) {
 	w.e.Helper()
 	w.until("the news of "+keyOf(o)+"@"+o.ResourceVersion, func() bool {
 		have, ok := w.state[keyOf(o)]
@@ -151,14 +151,14 @@ func (w *witness) hears(o object) {
 	})
 }
 
-// mark is how many events were told so far.
+// mark is how many events were delivered so far.
 func (w *witness) mark() (n int) {
 	w.look(func() { n = len(w.events) })
 	return n
 }
 
-// since returns what was told after a mark.
-func (w *witness) since(mark int) (events []told) {
+// since returns what was delivered after a mark.
+func (w *witness) since(mark int) (events []delivery) {
 	w.look(func() { events = slices.Clone(w.events[mark:]) })
 	return events
 }
@@ -174,7 +174,7 @@ func (w *witness) versions() (versions map[string]string) {
 	return versions
 }
 
-// wantServer fails unless what was told adds up to what the server has.
+// wantServer fails unless what was delivered adds up to what the server has.
 func (w *witness) wantServer(server map[string]object) {
 	w.e.Helper()
 	want := map[string]string{}
@@ -182,13 +182,13 @@ func (w *witness) wantServer(server map[string]object) {
 		want[key] = string(o.UID) + "@" + o.ResourceVersion
 	}
 	if got := w.versions(); !maps.Equal(got, want) {
-		w.e.Errorf("%s: what it was told adds up to %v, the server has %v", w.name, got, want)
+		w.e.Errorf("%s: what it got adds up to %v, the server has %v", w.name, got, want)
 	}
 }
 
 // byKey sorts events by object, in their order.
-func byKey(events []told) map[string][]told {
-	m := map[string][]told{}
+func byKey(events []delivery) map[string][]delivery {
+	m := map[string][]delivery{}
 	for _, t := range events {
 		m[t.key] = append(m[t.key], t)
 	}
@@ -203,14 +203,14 @@ func number(version string) uint64 {
 
 // hold keeps a handler in one of its calls.
 type hold struct {
-	fits     func(told) bool
+	fits     func(delivery) bool
 	entered  chan struct{} // closed when the handler is in that call
 	released chan struct{}
 	release  func()
 }
 
 // hold keeps the handler in the next call that fits, until release.
-func (w *witness) hold(fits func(told) bool) *hold {
+func (w *witness) hold(fits func(delivery) bool) *hold {
 	h := &hold{fits: fits, entered: make(chan struct{}), released: make(chan struct{})}
 	var done atomic.Bool
 	h.release = func() {
@@ -224,7 +224,7 @@ func (w *witness) hold(fits func(told) bool) *hold {
 }
 
 // pause stays as long as a hold says, whether the informer goes on or not.
-func (w *witness) pause(t told) {
+func (w *witness) pause(t delivery) {
 	var found *hold
 	w.look(func() {
 		if i := slices.IndexFunc(w.holds, func(h *hold) bool { return h.fits(t) }); i >= 0 {
@@ -243,4 +243,4 @@ func (w *witness) pause(t told) {
 }
 
 // of fits events of an object.
-func of(key string) func(told) bool { return func(t told) bool { return t.key == key } }
+func of(key string) func(delivery) bool { return func(t delivery) bool { return t.key == key } }

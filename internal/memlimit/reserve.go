@@ -19,7 +19,7 @@ var reserved struct {
 // a limit that cannot be kept would have it collect garbage all the time.
 const smallestShare = 2
 
-// step is how much of the limit what is reserved may change before the runtime hears of
+// step is how much of the limit what is reserved may change before the runtime is told of
 // it.
 const step = 64
 

@@ -4,7 +4,7 @@
 //
 // The path of one event, top to bottom:
 //
-//  1. Reflector.watch pulls an event from its Source and has the Collection
+//  1. Reflector.watch pulls an event from its Source and has its ingester
 //     scan it into a Record.
 //  2. Collection.Apply, in the same goroutine, changes the store, the indexes
 //     and every subscriber's DeltaFIFO in one critical section.

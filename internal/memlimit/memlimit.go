@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -51,18 +52,25 @@ type limits struct {
 // fresh is for how long limits are reused: a program may set another limit.
 const fresh = 5 * time.Second
 
-var cached struct {
-	sync.Mutex
-	limits
-}
+var (
+	cached  atomic.Pointer[limits]
+	reading sync.Mutex
+)
 
-func known() limits {
-	cached.Lock()
-	defer cached.Unlock()
-	if cached.read.IsZero() || time.Since(cached.read) > fresh {
-		cached.limits = read("/")
+// known returns the limits as of a few seconds ago. It is asked for each event, so that
+// nobody waits while somebody else reads them again.
+func known() *limits {
+	l := cached.Load()
+	switch {
+	case l == nil:
+		reading.Lock()
+	case time.Since(l.read) <= fresh || !reading.TryLock():
+		return l
 	}
-	return cached.limits
+	defer reading.Unlock()
+	now := read("/")
+	cached.Store(&now)
+	return &now
 }
 
 // assumedMachine is the assumed memory of a machine whose size is not known.

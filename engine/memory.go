@@ -1,7 +1,5 @@
 package engine
 
-import "github.com/kinform/kinform/internal/packed"
-
 // Memory is what an informer holds, in bytes.
 type Memory struct {
 	// Young are the states in the store that are in the heap, as they changed lately.
@@ -34,17 +32,5 @@ func (c *Collection) memory() Memory {
 		Young:   c.youngs.Bytes(),
 		Kept:    m.keeper.weight.Load(),
 		Passing: m.passingWeightLocked() + m.lists.stale,
-	}
-}
-
-// ProcessMemory returns what all informers of the process hold together.
-func ProcessMemory() Memory {
-	p := packed.InUse()
-	return Memory{
-		Young:   packed.Young(),
-		Mapped:  p.Mapped,
-		Live:    p.Live,
-		Kept:    decodedLedger.kept.Load(),
-		Passing: decodedLedger.passing.Load(),
 	}
 }

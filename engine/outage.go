@@ -20,7 +20,7 @@ func (r *Reflector) failed(err error, next state) state {
 
 // failedAgain is failed for what has failed a number of times.
 func (r *Reflector) failedAgain(times int, err error, next state) state {
-	if err == ErrStalled {
+	if err == errStalled {
 		err = fmt.Errorf("%s: nothing came for %v: %w", r.source, r.options.Silence, err)
 	}
 	r.polling, r.deaf, r.proving = false, false, false
@@ -72,7 +72,7 @@ func (r *Reflector) noteEnd(err error) {
 // noteFailure has a failure counted and seen, and returns it in a readable length.
 func (r *Reflector) noteFailure(err error, attempts int, delay time.Duration) (error, Reason) {
 	err = shorten(r.source, err)
-	reason := ReasonOf(err)
+	reason := reasonOf(err)
 	r.outage++
 	r.status.update(func(s *Status) {
 		s.Cause, s.Reason, s.Attempts, s.NextTry = err, reason, attempts, time.Now().Add(delay)

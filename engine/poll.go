@@ -43,7 +43,7 @@ const muteWatches = 2
 // isUnwatchable reports whether a server refuses watches of a resource: not allowed
 // (403), not served (404), or not supported (405, 501). Lists may still be allowed.
 func isUnwatchable(err error) bool {
-	switch ReasonOf(err) {
+	switch reasonOf(err) {
 	case Forbidden, NoResource, Unsupported:
 		return true
 	}

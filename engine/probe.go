@@ -20,7 +20,7 @@ import (
 // server: one that lags sends nothing that is older than the requested version.
 func (r *Reflector) probe(ctx context.Context) state {
 	version, err := r.askVersion(ctx, min(r.options.Silence, catchUp), ListOptions{Limit: 1, Probe: true, ResourceVersion: r.version.String()})
-	if isAhead(err) || isExpired(err) || err == ErrStalled || err == nil && version.Before(r.version) {
+	if isAhead(err) || isExpired(err) || err == errStalled || err == nil && version.Before(r.version) {
 		version, err = r.askVersion(ctx, r.options.Silence, ListOptions{Limit: 1, Probe: true})
 	}
 	switch {
@@ -48,7 +48,7 @@ func (r *Reflector) probe(ctx context.Context) state {
 // isTransient reports whether a request failed for what the next one may not fail for,
 // whatever it asks.
 func isTransient(err error) bool {
-	switch ReasonOf(err) {
+	switch reasonOf(err) {
 	case Unauthorized, Refused, TLS, Throttled, Stalled, Cut:
 		return true
 	}

@@ -44,11 +44,11 @@ func (r Reason) Refusal() bool {
 	return r == Unauthorized || r == Forbidden || r == NoResource
 }
 
-// ErrStalled says that a server was silent for too long.
-var ErrStalled = errors.New("the server has been silent for too long")
+// errStalled says that a server was silent for too long.
+var errStalled = errors.New("the server has been silent for too long")
 
-// ReasonOf returns the kind of a failure.
-func ReasonOf(err error) Reason {
+// reasonOf returns the kind of a failure.
+func reasonOf(err error) Reason {
 	var (
 		dial   *net.OpError
 		dns    *net.DNSError
@@ -65,7 +65,7 @@ func ReasonOf(err error) Reason {
 	switch {
 	case err == nil:
 		return None
-	case errors.Is(err, ErrStalled), errors.Is(err, errDeaf), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, errStalled), errors.Is(err, errDeaf), errors.Is(err, context.DeadlineExceeded):
 		return Stalled
 	case apierrors.IsUnauthorized(err):
 		return Unauthorized

@@ -211,7 +211,7 @@ func (r *Reflector) list(ctx context.Context) state {
 	default:
 		// A server that is asked for a version that it has not reached may wait for it,
 		// for longer than we do, and its history may have gone back.
-		r.consistent = r.consistent || errors.Is(err, ErrStalled)
+		r.consistent = r.consistent || errors.Is(err, errStalled)
 		return r.failed(err, r.list)
 	}
 	list.NewEpoch = version.Before(r.version)
@@ -337,7 +337,7 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 		return r.list
 	case errors.Is(err, errOutOfOrder):
 		return r.outOfOrder(err)
-	case errors.Is(err, ErrStalled):
+	case errors.Is(err, errStalled):
 		// Where nothing happens at all, servers have nothing to say. Ask.
 		r.suspect, r.probedAt = true, time.Time{}
 		return r.watch
@@ -349,7 +349,7 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 	if err == io.EOF {
 		err = fmt.Errorf("watch %s: %w", r.source, errAtOnce)
 	}
-	reason := ReasonOf(err)
+	reason := reasonOf(err)
 	if r.failures > 0 && (reason == Garbled || reason == Unknown || reason == ServerError || errors.Is(err, errAtOnce)) {
 		// It was not the way here: the server itself sends what cannot be read, or
 		// nothing, or cannot watch. A list gets past it.

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// ErrNoIndex says that there is no index of a name.
-var ErrNoIndex = errors.New("no index of that name exists")
+// errNoIndex says that there is no index of a name.
+var errNoIndex = errors.New("no index of that name exists")
 
 // RemoveIndex removes an index: its function is not called any more, and its memory
 // is free once those who read it are done.
@@ -16,7 +16,7 @@ func (c *Collection) RemoveIndex(name string) error {
 	defer c.write.Unlock()
 	i := c.indexLocked(name)
 	if i < 0 {
-		return fmt.Errorf("index %q: %w", name, ErrNoIndex)
+		return fmt.Errorf("index %q: %w", name, errNoIndex)
 	}
 	// Copies, without spare memory that would hold on to what was removed.
 	indexers := slices.Concat(c.indexers[:i], c.indexers[i+1:])

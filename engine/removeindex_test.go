@@ -28,7 +28,7 @@ func TestRemoveIndex(t *testing.T) {
 	if err := c.RemoveIndex("second"); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.RemoveIndex("second"); !errors.Is(err, ErrNoIndex) {
+	if err := c.RemoveIndex("second"); !errors.Is(err, errNoIndex) {
 		t.Errorf("removed twice: %v", err)
 	}
 	clear(calls)

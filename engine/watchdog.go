@@ -21,7 +21,7 @@ func newWatchdog(ctx context.Context, silence time.Duration) *watchdog {
 		Context: ctx,
 		silence: silence,
 		cancel:  cancel,
-		timer:   time.AfterFunc(silence, func() { cancel(ErrStalled) }),
+		timer:   time.AfterFunc(silence, func() { cancel(errStalled) }),
 	}
 }
 

@@ -133,7 +133,7 @@ func (r *Reflector) notInitial(ctx context.Context, err error) state {
 	if ctx.Err() != nil {
 		return nil
 	}
-	switch ReasonOf(err) {
+	switch reasonOf(err) {
 	case Unauthorized, Refused, TLS, Throttled:
 		return r.failed(err, r.watchList)
 	case Forbidden, NoResource:

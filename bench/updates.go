@@ -54,7 +54,7 @@ func updates(ctx context.Context, t task) (metrics, error) {
 		"taken in/s":     float64(t.Updates) / took,
 		"mallocs":        (mallocs() - mallocsBefore) / each,
 		"cpu per update": (cpu() - cpuBefore) / each,
-		"calls":           each / float64(t.Updates),
+		"calls":          each / float64(t.Updates),
 	}, nil
 }
 

@@ -51,22 +51,27 @@ var reasons = map[[2]string]string{
 	{"keys-20k", "held"}:               bothForms,
 	{"rollout", "peak RSS"}:            justSent,
 	{"rollout", "held"}:                justSent,
-	{"list", "longest pause"}:          shared,
+	{"gets", "peak RSS"}:               allRead,
+	{"gets", "heap and mapped"}:        allRead,
 }
 
 const (
 	incompressible = "random bytes cannot be packed, so the cache holds them as they came, and a few MiB of them decoded besides, for the handler"
 	bothForms      = "a drop-in's handler gets objects whether it uses them or not; those of the hot objects are cached beside their bytes, which are random and cannot be packed"
+	allRead        = "every object is read all the time, so that all are decoded, as client-go's are, beside their bytes"
 	justSent       = "what was sent within the last minute is held as it came, as most of it does not last; a rollout sends everything within two minutes"
-	smallHeap      = "a smaller heap is collected more often, and each collection stops the program for as long; on two cores that all subjects share it waits for one, too"
-	shared         = "with all subjects on two cores, a pause lasts until the thread that ends it has one"
+	smallHeap      = "a smaller heap is collected more often, and each collection stops the program for as long"
+	shared         = "pauses are taken by the clock; with all subjects on the same few cores, one lasts until the thread that ends it gets a core; which subject is hit differs from run to run"
 )
 
 // reasonFor returns why a measure of an outcome may be worse than client-go's; "" if
 // nobody knows.
 func reasonFor(workload string, m measure, peer, this workloads.Report) string {
-	if m.name == "pauses" && this.GCs > peer.GCs {
+	switch {
+	case m.name == "pauses" && this.GCs > peer.GCs:
 		return smallHeap
+	case m.name == "pauses", m.name == "longest pause":
+		return shared
 	}
 	return reasons[[2]string{workload, m.name}]
 }
@@ -99,9 +104,6 @@ func (c cell) verdict() string {
 	text := fmt.Sprintf("%s %s", c.name, ratioText(c.ratio()))
 	if c.expected.ratio > 0 {
 		text += fmt.Sprintf(" (expected ≤ %s and %.0f MiB)", ratioText(c.expected.ratio), c.expected.fixed/(1<<20))
-	}
-	if c.reason != "" {
-		text += ": " + c.reason
 	}
 	return text
 }

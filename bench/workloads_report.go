@@ -107,7 +107,7 @@ change. CPU, collections and their pauses are those under load. Ratios are to cl
 
 A cell counts as worse when it is worse than client-go's by more than 5%% and 8 MiB (memory), 10%% and 0.5 s (CPU), 25%% and
 50 ms (pauses together), or twice and 20 ms (the longest pause). Where objects are alike, the ratios of the benchmarks are
-expected, with a fixed allowance for what does not grow with the objects. A cell that is worse and has no reason beside it fails the program.
+expected, with a fixed allowance for what does not grow with the objects. A cell that is worse for no known reason fails the program.
 
 %d processors, %s, %s/%s; the run took %.0f minutes.
 
@@ -117,19 +117,7 @@ expected, with a fixed allowance for what does not grow with the objects. A cell
 func (m matrixReport) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, workloadsPreface, m.time, runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, m.took.Minutes())
-	b.WriteString("## Where kinform is worse\n\n")
-	found := false
-	for _, r := range m.done {
-		for _, o := range r.Reports {
-			if o.Failed != "" || len(r.worse(o)) > 0 {
-				found = true
-				fmt.Fprintf(&b, "- %s, %s: %s\n", r.Workload.Name, r.row(o)[0], r.verdict(o))
-			}
-		}
-	}
-	if !found {
-		b.WriteString("Nowhere.\n")
-	}
+	b.WriteString("## Where kinform is worse, and why\n\n" + m.worse())
 	for _, r := range m.done {
 		fmt.Fprintf(&b, "\n## %s\n\n`%s`: %s\n%s.\n\n", r.Workload.Title, r.Workload.Name, r.Workload.Text, r.summary())
 		fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(workloadHead, " | "), strings.Repeat("---|", len(workloadHead)))
@@ -138,6 +126,41 @@ func (m matrixReport) text() string {
 		}
 	}
 	return b.String()
+}
+
+// worse lists the cells that are worse, and the subjects that failed, by their reason.
+func (m matrixReport) worse() string {
+	var order []string // of the reasons
+	cells := map[string][]string{}
+	add := func(why, cell string) {
+		if cells[why] == nil {
+			order = append(order, why)
+		}
+		cells[why] = append(cells[why], cell)
+	}
+	for _, r := range m.done {
+		for _, o := range r.Reports {
+			name := r.Workload.Name + ", " + r.row(o)[0] + ": "
+			if o.Failed != "" {
+				add("It failed.", name+o.Failed)
+			}
+			for _, c := range r.worse(o) {
+				why := "Nobody knows why."
+				if c.reason != "" {
+					why = strings.ToUpper(c.reason[:1]) + c.reason[1:] + "."
+				}
+				add(why, name+c.verdict())
+			}
+		}
+	}
+	if order == nil {
+		return "Nowhere.\n"
+	}
+	var b strings.Builder
+	for _, why := range order {
+		fmt.Fprintf(&b, "**%s**\n\n- %s\n\n", why, strings.Join(cells[why], "\n- "))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // unexplained are the cells that are worse and have no reason, and the subjects

@@ -55,7 +55,7 @@ func TestUnexplainedFails(t *testing.T) {
 	if got := m.unexplained(); got != nil {
 		t.Errorf("with a reason: %q", got)
 	}
-	if text := m.text(); !strings.Contains(text, "CPU 3.00: it is a test") {
+	if text := m.text(); !strings.Contains(text, "**It is a test.**\n\n- w, kinform: CPU 3.00\n") {
 		t.Errorf("the document does not have the reason:\n%s", text)
 	}
 }

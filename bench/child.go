@@ -29,6 +29,7 @@ const (
 	clientGo      = "client-go"
 	kinformTyped  = "kinform"         // package kinform
 	kinformDropIn = "kinform drop-in" // client-go's packages with kinform's import paths
+	kinformTuned  = "kinform tuned"   // the same, on a client whose configuration was tuned
 )
 
 // server is what a child needs to reach the server.

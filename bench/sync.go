@@ -13,6 +13,7 @@ import (
 
 	"github.com/kinform/kinform"
 	"github.com/kinform/kinform/informers"
+	"github.com/kinform/kinform/kube"
 )
 
 // A synced informer, and what it took.
@@ -64,11 +65,19 @@ func syncPods(ctx context.Context, t task) (metrics, error) {
 
 // podFactory returns the informer factory of client-go, or kinform's.
 func podFactory(t task) (clientgoinformers.SharedInformerFactory, error) {
-	client, err := kubernetes.NewForConfig(t.Server.config())
+	cfg := t.Server.config()
+	if t.Side == kinformTuned {
+		tuned, err := kube.Tuned(cfg)
+		if err != nil {
+			return nil, err
+		}
+		cfg = tuned
+	}
+	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
-	if t.Side == kinformDropIn {
+	if t.Side != clientGo {
 		return informers.NewSharedInformerFactory(client, 0), nil
 	}
 	return clientgoinformers.NewSharedInformerFactory(client, 0), nil

@@ -17,9 +17,9 @@ const (
 	// CompressFar compresses unless the server is near: on the same machine, or
 	// that of the cluster which the program runs in. Compressing a list is the
 	// larger part of a server's work on it and takes longer than the network
-	// between the two. Clients that were not made by NewClient always compress:
-	// it spares them wake-ups and HTTP/2 frames. rest.Config.DisableCompression is
-	// respected.
+	// between the two. Clients that were not made by NewClient, or of a configuration
+	// that was Tuned, always compress: it spares them wake-ups and HTTP/2 frames.
+	// rest.Config.DisableCompression is respected.
 	CompressFar Compression = iota
 	// CompressAlways is for networks inside a cluster that are slow or billed by volume.
 	CompressAlways
@@ -27,16 +27,31 @@ const (
 	CompressNever
 )
 
-// wanted reports whether lists from a server should be compressed.
-func (c Compression) wanted(client rest.Interface, server *url.URL) bool {
+// plan says how a list is requested from a server.
+func (c Compression) plan(client rest.Interface, server *url.URL) listPlan {
 	switch c {
 	case CompressAlways:
-		return true
+		return listPlan{compressed: true}
 	case CompressNever:
-		return false
+		return listPlan{alone: true}
 	}
-	_, patient := client.(*patientClient)
-	return !(patient && near(server.Hostname())) && !disabled(client)
+	_, alone := client.(*patientClient)
+	switch isNear := near(server.Hostname()); {
+	case disabled(client), alone && isNear:
+		return listPlan{alone: true}
+	case isNear:
+		return listPlan{alone: true, compressed: true} // compressed, unless it can be alone
+	}
+	return listPlan{compressed: true}
+}
+
+// listPlan is how a list is requested.
+type listPlan struct {
+	// alone: it should have a connection of its own, if the client can do that, and is
+	// not compressed there.
+	alone bool
+	// compressed: it is compressed where it has no connection of its own.
+	compressed bool
 }
 
 // near reports whether a server is on this machine, or is that of the cluster which

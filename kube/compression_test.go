@@ -37,7 +37,7 @@ func TestCompressionFollowsTheDistance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := test.mode.wanted(client, server); got != test.want {
+		if got := test.mode.plan(client, server).compressed; got != test.want {
 			t.Errorf("%s, mode %d, disabled %t: %t", test.server, test.mode, test.disabled, got)
 		}
 	}

@@ -80,7 +80,7 @@ func (s *split) RoundTrip(r *http.Request) (*http.Response, error) {
 		<-ownConnections
 		s.idle.Reset(linger)
 	})
-	resp, err := s.http1.RoundTrip(r)
+	resp, err := s.http1.RoundTrip(uncompressed(r))
 	if err != nil {
 		done()
 		return s.again(r, err)
@@ -88,6 +88,18 @@ func (s *split) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.proven.Store(true)
 	resp.Body = &listBody{resp.Body, done}
 	return resp, nil
+}
+
+// uncompressed returns a request for the same list as it is.
+func uncompressed(r *http.Request) *http.Request {
+	const header = "Accept-Encoding"
+	if r.Header.Get(header) == "identity" {
+		return r
+	}
+	c := *r
+	c.Header = r.Header.Clone()
+	c.Header.Set(header, "identity")
+	return &c
 }
 
 // again tries over HTTP/2 what failed over HTTP/1.1, if the reason may be that the

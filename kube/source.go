@@ -201,9 +201,11 @@ func (l *listStream) open(next string) error {
 		r.Throttle(nil)
 	}
 	ctx, encoding := l.ctx, "identity" // or net/http would ask for gzip
-	if l.source.Compression.wanted(l.source.client, r.URL()) {
+	plan := l.source.Compression.plan(l.source.client, r.URL())
+	if plan.compressed {
 		encoding = "gzip"
-	} else if !l.options.Probe {
+	}
+	if plan.alone && !l.options.Probe {
 		ctx = long(ctx)
 	}
 	body, err := r.SetHeader("Accept-Encoding", encoding).Stream(ctx)

@@ -232,7 +232,8 @@ func (r *Reflector) watch(ctx context.Context) state {
 	if r.proving = r.unproven(); r.proving || why == errDisorder && relist <= 0 {
 		return r.list
 	}
-	if r.suspect && time.Since(r.probedAt) >= probePause && !r.in.objects && r.version.number != 0 { // others are not compared
+	probes := !r.in.objects && r.version.number != 0 // others are not compared
+	if r.suspect && probes && time.Since(r.probedAt) >= probePause {
 		if next := r.probe(ctx); next != nil || ctx.Err() != nil {
 			return next
 		}
@@ -241,7 +242,7 @@ func (r *Reflector) watch(ctx context.Context) state {
 	switch {
 	case r.deaf:
 		silence = min(silence, r.options.Poll)
-	case r.suspect:
+	case r.suspect && probes:
 		// It was not worth another probe yet; if nothing comes, it is when that is over.
 		silence = min(silence, max(probePause-time.Since(r.probedAt), time.Second))
 	}

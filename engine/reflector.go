@@ -229,7 +229,7 @@ func (r *Reflector) list(ctx context.Context) state {
 // watch follows the changes from the version that the store has reached.
 func (r *Reflector) watch(ctx context.Context) state {
 	relist, why := r.relistIn()
-	if r.proving = r.unproven(); r.proving || why == errDisorder && relist <= 0 {
+	if r.proving = r.unproven(); r.proving || why != nil && relist <= 0 {
 		return r.list
 	}
 	probes := !r.in.objects && r.version.number != 0 // others are not compared
@@ -278,17 +278,21 @@ const disorderPause = 10 * time.Second
 // relistIn returns when the next watch is to end for a list, and why, if it is. Where
 // the last watch brought states from before the last list, or the list had no version,
 // versions do not say what happened between two watches; a list does.
-func (r *Reflector) relistIn() (time.Duration, error) {
+func (r *Reflector) relistIn() (in time.Duration, why error) {
 	since := time.Since(r.listedAt)
 	switch {
-	case r.incomplete > 0:
-		return 10 * r.options.Backoff.delay(r.incomplete, nil), errIncomplete
 	case !r.settleAt.IsZero():
-		return time.Until(r.settleAt), errDisorder
+		in, why = time.Until(r.settleAt), errDisorder
 	case r.order.disordered:
-		return disorderPause - since, errDisorder
+		in, why = disorderPause-since, errDisorder
 	}
-	return 0, nil
+	if r.incomplete > 0 { // counted from the list: watches may never last that long
+		again := 10*r.options.Backoff.delay(r.incomplete, nil) - since
+		if why == nil || again < in {
+			in, why = again, errIncomplete
+		}
+	}
+	return in, why
 }
 
 // watchTimeout is how long a watch is asked to last: 5 to 10 minutes, at random,

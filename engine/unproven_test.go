@@ -1,9 +1,14 @@
 package engine
 
 import (
+	"context"
+	"io"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/kinform/kinform/wire"
 )
 
 // TestQuietWhereNothingIsProbed: where versions are not compared, a watch that follows
@@ -33,3 +38,58 @@ func TestQuietWhereNothingIsProbed(t *testing.T) {
 type wholeBook struct{ *playbook }
 
 func (wholeBook) ListsWhole() {}
+
+// shortWatch is a watch that a proxy ends after a while.
+type shortWatch struct {
+	scriptWatch
+	end *time.Timer
+}
+
+func (w *shortWatch) Next() (Event, error) {
+	select {
+	case <-w.end.C:
+		return Event{}, io.EOF
+	case ev := <-w.events:
+		if ev.Type == forgets.Type {
+			return ev, status(410, "Expired")
+		}
+		return ev, nil
+	case <-w.ctx.Done():
+		return Event{}, w.ctx.Err()
+	}
+}
+
+// lastFor has all watches from now on end after a while.
+func (s *playbook) lastFor(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watch = func(ctx context.Context, _ WatchOptions) (WatchStream, error) {
+		return &shortWatch{scriptWatch{s, ctx}, time.NewTimer(d)}, nil
+	}
+}
+
+// TestIncompleteListsAreReadAgain: also where no watch lasts until that is due. Until
+// then objects that are gone may be in the store.
+func TestIncompleteListsAreReadAgain(t *testing.T) {
+	s := newPlaybook("70", map[string]string{"a": "u1@10", "b": "u2@10"})
+	var unreadable atomic.Bool
+	s.list = func(ListOptions) (ListStream, error) {
+		l := answer(s.version, s.items).(*scriptList)
+		if unreadable.Load() {
+			l.items = append(l.items, Item{Format: wire.JSON, Bytes: []byte(`{"metadata":{"uid":"x"}}`)})
+		}
+		return l, nil
+	}
+	scripted(t, s, ReflectorOptions{}, func(inf *Informer) {
+		unreadable.Store(true)
+		s.sets("80", map[string]string{"a": "u1@10"})
+		s.lastFor(7 * time.Second)
+		s.sends(forgets)
+		unreadable.Store(false)
+		time.Sleep(time.Minute)
+		holds(t, inf.Collection, s.items)
+		if n := len(s.lists()); n != 3 {
+			t.Errorf("%d lists, want three", n)
+		}
+	})
+}

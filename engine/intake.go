@@ -193,7 +193,10 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 		batch = batch[:0]
 		held = r.collection.Get(record.key)
 		stale, err := r.order.isStale(record, held, gone)
-		if errors.Is(err, errOutOfOrder) && !r.settleAt.IsZero() {
+		switch doubtful := errors.Is(err, errOutOfOrder); {
+		case doubtful && r.settleAt.IsZero():
+			r.settleAt = time.Now() // whatever else ends the watch just now
+		case doubtful:
 			r.observe(Observation{Point: PointStale, Key: record.key})
 			return batch, nil // a list will show what it is
 		}

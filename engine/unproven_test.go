@@ -93,3 +93,41 @@ func TestIncompleteListsAreReadAgain(t *testing.T) {
 		}
 	})
 }
+
+// lastWord is a watch whose last event comes when the informer is told to stop.
+type lastWord struct {
+	scriptWatch
+	stop func()
+	word []Event
+}
+
+func (w *lastWord) Next() (Event, error) {
+	if len(w.word) == 0 {
+		return w.scriptWatch.Next()
+	}
+	ev := w.word[0]
+	w.word = nil
+	w.stop()
+	return ev, nil
+}
+
+// TestDoubtOutlivesRun: an event that is in doubt when Run ends is not sent again. The
+// next Run lists.
+func TestDoubtOutlivesRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newPlaybook("60", map[string]string{"a": "u1@10"})
+		inf := NewInformer(Options{}, ReflectorOptions{}, map[string]Source{"": s})
+		ctx, cancel := context.WithCancel(t.Context())
+		s.watch = func(ctx context.Context, _ WatchOptions) (WatchStream, error) {
+			s.items = map[string]string{"a": "u9@5"}
+			return &lastWord{scriptWatch{s, ctx}, cancel, []Event{modified("a", "u9@5")}}, nil
+		}
+		if err := inf.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		s.watch = nil
+		defer playing(t, inf)()
+		synctest.Wait()
+		holds(t, inf.Collection, s.items)
+	})
+}

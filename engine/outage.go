@@ -126,8 +126,9 @@ func (r *Reflector) outOfOrder(err error) state {
 	}
 	delay := r.options.Backoff.delay(r.disorders-1, nil)
 	r.settleAt = time.Now().Add(delay)
-	err, reason := r.noteFailure(fmt.Errorf("watch %s: %w", r.source, err), r.disorders, delay)
-	if r.news(reason) {
+	r.doubt, _ = r.noteFailure(fmt.Errorf("watch %s: %w", r.source, err), r.disorders, delay)
+	r.outage-- // it is none: the watch goes on
+	if r.disorders == 2 {
 		r.collection.log.line("a list will show what happened to an object", "source", r.source.String(), "error", err, "in", delay)
 	}
 	return r.watch
@@ -163,13 +164,20 @@ func (r *Reflector) wentBack(err error) state {
 // answered notes that the server accepted a watch: the last failure is over for now.
 // The count of failures is kept until the watch brings something.
 func (r *Reflector) answered() {
-	if r.deaf || !r.settleAt.IsZero() {
+	if r.deaf {
 		return
 	}
 	r.polling = false
-	r.status.update(func(s *Status) {
-		s.Cause, s.Reason, s.Attempts, s.NextTry = nil, None, 0, time.Time{}
-	})
+	r.status.update(r.overcome)
+}
+
+// overcome takes the last failure out of a status. Where a list is due, why it is counts
+// again.
+func (r *Reflector) overcome(s *Status) {
+	s.Cause, s.Reason, s.Attempts, s.NextTry = nil, None, 0, time.Time{}
+	if !r.settleAt.IsZero() {
+		s.Cause, s.Reason, s.Attempts, s.NextTry = r.doubt, reasonOf(r.doubt), r.disorders, r.settleAt
+	}
 }
 
 // healthy notes that the server sent something useful, and returns how many failures
@@ -188,7 +196,7 @@ func (r *Reflector) healthy(listed bool) (overcome int) {
 	r.provenAt = time.Now()
 	r.status.update(func(s *Status) {
 		if failed && !r.polling {
-			s.Cause, s.Reason, s.Attempts, s.NextTry = nil, None, 0, time.Time{}
+			r.overcome(s)
 		}
 		s.Version, s.LastContact = r.version, r.provenAt
 		s.Synced = s.Synced || listed

@@ -74,8 +74,9 @@ type Reflector struct {
 	disorders  int
 	disorderAt time.Time
 	// settleAt is when a list is due that shows what doubtful events were; zero: none
-	// is. Until then the watch goes on without them.
+	// is. Until then the watch goes on without them. doubt is what is wrong.
 	settleAt time.Time
+	doubt    error
 	// listedAt is when the last list was stored.
 	listedAt time.Time
 	// listing measures the present list.

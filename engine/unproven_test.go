@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"sync/atomic"
 	"testing"
@@ -129,5 +131,45 @@ func TestDoubtOutlivesRun(t *testing.T) {
 		defer playing(t, inf)()
 		synctest.Wait()
 		holds(t, inf.Collection, s.items)
+	})
+}
+
+// TestCauseWhileAListIsDue: until the list that settles a doubt the status names it,
+// whatever else fails and is overcome meanwhile. It is logged once.
+func TestCauseWhileAListIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newPlaybook("60", map[string]string{"a": "u1@10"})
+		var log lines
+		inf := NewInformer(Options{Log: log.log}, ReflectorOptions{}, map[string]Source{"": s})
+		defer playing(t, inf)()
+		synctest.Wait()
+		for i := range 10 { // the last of these lists is due in half a minute
+			s.sends(modified("a", fmt.Sprintf("u%d@5", 100+i)))
+			time.Sleep(46 * time.Second)
+		}
+		s.sends(modified("a", "u99@5"))
+		time.Sleep(time.Second)
+		refused := false
+		s.mu.Lock()
+		s.watch = func(ctx context.Context, _ WatchOptions) (WatchStream, error) {
+			if !refused {
+				refused = true
+				return nil, errDown
+			}
+			return &scriptWatch{s, ctx}, nil
+		}
+		s.mu.Unlock()
+		s.sends(ends)
+		time.Sleep(3 * time.Second)
+		for _, when := range []string{"after a broken watch", "after an event"} {
+			if st := inf.Status()[0]; st.State != Watching || !errors.Is(st.Cause, errOutOfOrder) || time.Until(st.NextTry) <= 0 {
+				t.Errorf("%s: %v, %v, next try in %v", when, st.State, st.Cause, time.Until(st.NextTry))
+			}
+			s.sends(modified("a", "u1@61"))
+		}
+		time.Sleep(time.Minute)
+		if st := inf.Status()[0]; st.Cause != nil || log.count("a list will show") != 1 {
+			t.Errorf("%v; logged %q", st.Cause, log.all)
+		}
 	})
 }

@@ -53,6 +53,9 @@ const apart = 2 * time.Minute
 // brought: it may do so each time. A watch that lasted and was cut is as good as one
 // that ended; that nothing happened in it says nothing against it.
 func (r *Reflector) noteEnd(err error) {
+	if time.Since(r.briefAt) > max(apart, 2*r.options.Backoff.WithDefaults().Most) {
+		r.brief = 0
+	}
 	var status apierrors.APIStatus
 	opened := !r.openedAt.IsZero()
 	lasted := opened && time.Since(r.openedAt) >= lasting
@@ -60,9 +63,6 @@ func (r *Reflector) noteEnd(err error) {
 	case said && lasted:
 		r.brief = 0
 	case said && (opened || isExpired(err)): // what was not taken up counts elsewhere
-		if time.Since(r.briefAt) > apart {
-			r.brief = 0
-		}
 		r.brief, r.briefAt = r.brief+1, time.Now()
 	case lasted:
 		r.brief, r.failures, r.fruitless = 0, 0, 0

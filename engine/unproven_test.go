@@ -173,3 +173,37 @@ func TestCauseWhileAListIsDue(t *testing.T) {
 		}
 	})
 }
+
+// TestErrorsLongAgo: how many watches ended with an error an hour ago does not make the
+// next failure last longer.
+func TestErrorsLongAgo(t *testing.T) {
+	s := newPlaybook("70", map[string]string{"a": "u1@10"})
+	scripted(t, s, ReflectorOptions{}, func(inf *Informer) {
+		version := 70
+		changes := func() {
+			version++
+			state := fmt.Sprintf("u1@%d", version)
+			s.sets(fmt.Sprint(version), map[string]string{"a": state})
+			s.sends(modified("a", state))
+		}
+		s.lastFor(7 * time.Second)
+		for range 20 {
+			changes()
+			s.sends(forgets)
+			time.Sleep(5 * time.Second)
+		}
+		for range 600 {
+			changes()
+			time.Sleep(7 * time.Second)
+		}
+		s.mu.Lock()
+		s.watch = func(context.Context, WatchOptions) (WatchStream, error) { return nil, errDown }
+		s.mu.Unlock()
+		for inf.Status()[0].Cause == nil {
+			time.Sleep(time.Millisecond)
+		}
+		if st := inf.Status()[0]; time.Until(st.NextTry) > 2*time.Second {
+			t.Errorf("tried again in %v, after %v", time.Until(st.NextTry), st.Cause)
+		}
+	})
+}

@@ -73,12 +73,12 @@ func (r *Reflector) missing(err error) bool {
 	r.absent++
 	synced := r.status.get().Synced
 	switch {
-	case synced && r.version.IsZero():
-		return true // it is empty already
+	case r.emptied:
+		return true
 	case synced && r.absent < absentAfter:
 		return false
 	}
-	r.version, r.consistent, r.suspect, r.incomplete = Version{}, false, false, 0
+	r.version, r.consistent, r.suspect, r.incomplete, r.emptied = Version{}, false, false, 0, true
 	stored := r.collection.Store(r.part, List{}, Version{})
 	r.status.update(func(s *Status) { s.Synced, s.Version, s.Listed = true, Version{}, 0 })
 	stored.Deliver()

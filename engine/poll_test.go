@@ -211,3 +211,28 @@ func TestQuietResource(t *testing.T) {
 		})
 	}
 }
+
+// TestOptionalWithoutVersions: what is no longer served leaves the store, also where
+// lists have no version.
+func TestOptionalWithoutVersions(t *testing.T) {
+	for _, version := range []string{"70", ""} {
+		s := newPlaybook(version, map[string]string{"a": "u1@x"})
+		scripted(t, s, ReflectorOptions{Policy: Optional}, func(inf *Informer) {
+			gone := status(404, metav1.StatusReasonNotFound)
+			s.mu.Lock()
+			s.list = func(ListOptions) (ListStream, error) { return nil, gone }
+			s.watch = func(context.Context, WatchOptions) (WatchStream, error) { return nil, gone }
+			s.mu.Unlock()
+			s.sends(ends)
+			time.Sleep(10 * time.Minute)
+			if st := inf.Status()[0]; st.State != Absent || inf.Len() != 0 {
+				t.Errorf("list version %q: %v, with %d objects", version, st.State, inf.Len())
+			}
+			s.mu.Lock()
+			s.list, s.watch = nil, nil
+			s.mu.Unlock()
+			time.Sleep(time.Minute)
+			holds(t, inf.Collection, s.items)
+		})
+	}
+}

@@ -113,8 +113,10 @@ type Reflector struct {
 	// logged are the kinds of failures that were logged since all was well; a
 	// repeated one is counted, not logged again.
 	logged map[Reason]bool
-	// absent counts how often in a row the server did not know the resource.
-	absent int
+	// absent counts how often in a row the server did not know the resource; emptied: the
+	// store has nothing of it, for that reason.
+	absent  int
+	emptied bool
 	// refused is what ended Run, if the policy had it do so.
 	refused error
 }

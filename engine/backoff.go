@@ -24,14 +24,18 @@ func (b Backoff) WithDefaults() Backoff {
 	if b.Most <= 0 {
 		b.Most = 30 * time.Second
 	}
+	b.First, b.Most = min(b.First, longestWait), min(b.Most, longestWait)
 	return b
 }
+
+// longestWait stands for ever: larger numbers would overflow where they are multiplied.
+const longestWait = 365 * 24 * time.Hour
 
 func (b Backoff) delay(failures int, err error) time.Duration {
 	b = b.WithDefaults()
 	d := b.Most
-	if failures < 16 {
-		d = min(b.First<<max(failures-1, 0), b.Most)
+	if doubled := max(failures-1, 0); doubled < 15 && b.First <= b.Most>>doubled {
+		d = b.First << doubled
 	}
 	d += time.Duration(rand.Int64N(int64(d)/2 + 1))
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {

@@ -89,7 +89,7 @@ func (r *Reflector) unproven() bool {
 	if r.deaf {
 		return since >= min(r.options.Silence, r.options.Poll)
 	}
-	return r.mute >= muteWatches && since >= muteWatches*r.options.Silence
+	return r.mute >= muteWatches && since/muteWatches >= r.options.Silence
 }
 
 // listened draws the conclusion from a list that made some changes: watches that

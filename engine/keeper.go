@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -132,21 +133,35 @@ const looks = 2
 
 // offerLocked keeps a record for readers if there is room, and reports whether it did.
 // Who reads an object often soon makes room for it.
-func (m *residency) offerLocked(r *Record) bool {
+func (m *residency) offerLocked(r *Record, use Use) bool {
 	if r.use.has(kept) {
 		return true
 	}
-	for range looks {
-		if !m.fullLocked(r.decodedWeight()) || m.keeper.len() == 0 {
-			break
+	weight := r.decodedWeight()
+	if use == Read && weight <= m.budget() {
+		for range looks {
+			if !m.fullLocked(weight) || m.keeper.len() == 0 {
+				break
+			}
+			m.lookLocked()
 		}
-		m.lookLocked()
 	}
-	if m.fullLocked(r.decodedWeight()) {
+	if m.fullLocked(weight) {
 		return false
 	}
 	m.keepLocked(r)
 	return true
+}
+
+// budget is what this collection may keep at most.
+func (m *residency) budget() int64 {
+	switch m.mode {
+	case AlwaysDecoded:
+		return math.MaxInt64
+	case Automatic:
+		return readShare()
+	}
+	return int64(m.mode)
 }
 
 // fullLocked reports whether this collection may keep no more. One that has less than

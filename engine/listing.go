@@ -44,7 +44,7 @@ func (c *Collection) Objects(v *View) []any {
 	snap, n := c.table.snapshot(), c.table.len()
 	c.mu.RUnlock()
 	all := make([]any, 0, n)
-	c.walk(snap, v, Read, func(l *listedPage) bool {
+	c.walk(snap, v, ReadAll, func(l *listedPage) bool {
 		all = l.appendTo(all)
 		return true
 	})

@@ -28,8 +28,11 @@ const (
 type Use uint8
 
 const (
-	// Read: somebody asked for this object, or for all of them at once.
+	// Read: somebody asked for this object.
 	Read Use = iota
+	// ReadAll: somebody asked for all of them at once. They are kept as those of Read
+	// while there is room, but push nothing out: that would be others of the same set.
+	ReadAll
 	// Pass: an index function reads it, and perhaps nobody else will.
 	Pass
 	// Delivered: it is delivered to a handler. If the object changes again soon, the
@@ -48,7 +51,7 @@ const idle = 30 * time.Second
 // object:
 //
 //	decoded for                it is     until
-//	Read, Sweep repeated       kept      nobody has read it for idle, or the budget is spent
+//	Read(All), Sweep repeated  kept      nobody has read it for idle, or the budget is spent
 //	Delivered, object is hot   on hot    so much else is hot, or idle has passed
 //	Delivered, Pass, Sweep     on pass   so much else has passed, or idle has passed
 //	it left the store          on hot    the same; handlers need it as the old state
@@ -123,7 +126,7 @@ const (
 // placeFor decides where an object goes that was decoded for a use; sinceUse is how
 // many periods ago it was last used.
 func (m *residency) placeFor(use Use, marks uint32, sinceUse uint32) place {
-	wanted := use == Read ||
+	wanted := use == Read || use == ReadAll ||
 		use == Sweep && sinceUse <= recently ||
 		use == Delivered && marks&hot != 0
 	switch {
@@ -175,7 +178,7 @@ func (m *residency) admit(r *Record, v *View, use Use) {
 		m.last[r.key] = r
 	}
 	where := m.placeFor(use, r.use.marks(), sinceUse)
-	if where == inKeeper && !m.offerLocked(r) {
+	if where == inKeeper && !m.offerLocked(r, use) {
 		where = onPass
 	}
 	switch where {

@@ -125,7 +125,7 @@ func (c *Collection) Decode(r *Record, v *View, use Use) (any, error) {
 func (c *Collection) decodeOnce(r *Record, v *View, use Use) (any, error) {
 	mu := c.decoding.of(r)
 	if !mu.TryLock() {
-		if use == Read && mu.busyWith.Load() != r {
+		if use <= ReadAll && mu.busyWith.Load() != r {
 			return c.decode(r, v, use) // a reader does not wait for the decoding of another object
 		}
 		mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/kinform/kinform/wire"
 )
@@ -49,4 +50,41 @@ func TestLargerThanTheBudget(t *testing.T) {
 			t.Errorf("%d are kept, and %d after reads of an object that is larger than the budget", before, after)
 		}
 	})
+}
+
+// TestBudgetThatShrinks: when the rest of the program needs more, what is kept becomes
+// less, though it is all read and nothing else is.
+func TestBudgetThatShrinks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		defer func(f func() int64) { readShare = f }(readShare)
+		share := int64(1 << 30)
+		readShare = func() int64 { return share }
+		s := newResidents(t, Automatic, 1000)
+		s.want(t, "first time", Read, 1000)
+		share = 100 << 10
+		for range 3 {
+			time.Sleep(idle / 2)
+			s.Objects(s.view)
+		}
+		synctest.Wait()
+		if kept := s.memory().Kept; kept > share {
+			t.Errorf("%d are kept, of %d", kept, share)
+		}
+	})
+}
+
+// TestRestOfHeap: what is kept after the size of the heap was last found out does not
+// count as memory that others have left.
+func TestRestOfHeap(t *testing.T) {
+	before := decodedLedger.kept.Load()
+	defer decodedLedger.kept.Store(before)
+	var h rest
+	for _, c := range []struct{ live, kept, want int64 }{
+		{100, 10, 90}, {100, 60, 90}, {100, 200, 90}, {170, 80, 90}, {50, 80, 0},
+	} {
+		decodedLedger.kept.Store(c.kept)
+		if got := h.of(c.live); got != c.want {
+			t.Errorf("%d of %d live bytes are kept: the rest is %d, want %d", c.kept, c.live, got, c.want)
+		}
+	}
 }

@@ -50,10 +50,27 @@ type ledger struct {
 var readShare = func() int64 {
 	left := max(memlimit.Available()-packed.InUse().Mapped, 0)
 	if live, ok := memlimit.Live(); ok {
-		others := max(live-decodedLedger.kept.Load(), 0)
-		return max((left-others)/4*3, left/8)
+		return max((left-restOfHeap.of(live))/4*3, left/8)
 	}
 	return left / 4
+}
+
+// restOfHeap is what lives on the heap beside what is kept, as of when its size was last
+// found out: what is kept since then is not part of that size.
+var restOfHeap rest
+
+type rest struct {
+	sync.Mutex
+	live, others int64
+}
+
+func (h *rest) of(live int64) int64 {
+	h.Lock()
+	defer h.Unlock()
+	if live != h.live {
+		h.live, h.others = live, max(live-decodedLedger.kept.Load(), 0)
+	}
+	return h.others
 }
 
 // charge adds what a collection with Automatic keeps.
@@ -147,6 +164,7 @@ func (m *residency) offerLocked(r *Record, use Use) bool {
 		}
 	}
 	if m.fullLocked(weight) {
+		m.makeRoomLocked() // there may be less than there was
 		return false
 	}
 	m.keepLocked(r)

@@ -227,6 +227,7 @@ func (m *residency) age() {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.makeRoomLocked() // there may be less than there was, while nothing new is read
 	now := coarseNow()
 	for _, g := range []*ring{&m.pass, &m.hot} {
 		for range g.len() { // they are not all in the order of their age

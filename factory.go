@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinform/kinform/engine"
-	"github.com/kinform/kinform/kube"
 )
 
 // Factory shares informers: all that ask for the same objects, in whatever type,
@@ -44,7 +43,7 @@ func NewFactory(cfg *rest.Config, defaults Options) (*Factory, error) {
 	if err := defaults.check(); err != nil {
 		return nil, fmt.Errorf("kinform: the defaults of the factory: %w", err)
 	}
-	client, err := kube.NewClient(bounded(cfg))
+	client, err := newClient(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("kinform: %w", err)
 	}

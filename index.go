@@ -20,8 +20,11 @@ type Index[T any] struct {
 // object for which it panics is rejected: counted in Status, its last good state
 // kept.
 //
-// Possible errors: ErrIndexExists.
+// Possible errors: ErrIndexExists, and that there is no function.
 func (inf *Informer[T]) AddIndex(name string, values func(T) []string) (Index[T], error) {
+	if values == nil { // or every object would be rejected
+		return Index[T]{}, fmt.Errorf("kinform: %s: index %q has no function", inf.core.query, name)
+	}
 	return inf.addIndex(name, func(r *engine.Record) ([]string, error) {
 		obj, err := inf.decode(r, engine.Pass)
 		if err != nil {

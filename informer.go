@@ -28,7 +28,7 @@ type Informer[T any] struct {
 
 // New returns an informer for the server of cfg. It makes no request; Run does.
 func New[T any](cfg *rest.Config, o Options) (*Informer[T], error) {
-	client, err := kube.NewClient(bounded(cfg))
+	client, err := newClient(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("kinform: %w", err)
 	}

@@ -75,6 +75,9 @@ func resourceOf(t reflect.Type, asked schema.GroupVersionResource) (schema.Group
 	if !ok {
 		return asked, fmt.Errorf("%s is not a type of k8s.io/api, so Options.Resource must name its group, version and plural", t)
 	}
+	if _, ok := t.FieldByName("ObjectMeta"); !ok {
+		return asked, fmt.Errorf("%s is no object that a server lists by name: it has no metadata of its own", t)
+	}
 	plural, _ := meta.UnsafeGuessKindToResource(gvk)
 	return plural, nil
 }

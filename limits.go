@@ -1,15 +1,26 @@
 package kinform
 
 import (
+	"errors"
 	"io"
 	"net/http"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/kinform/kinform/kube"
 )
 
 // largestError is how much of an error response is read. The REST client reads such
 // responses whole, however long they are; no real error is that long.
 const largestError = 64 << 10
+
+// newClient returns a client for the server of cfg.
+func newClient(cfg *rest.Config) (rest.Interface, error) {
+	if cfg == nil {
+		return nil, errors.New("the rest.Config is nil: clientcmd and rest.InClusterConfig make one")
+	}
+	return kube.NewClient(bounded(cfg))
+}
 
 // bounded returns a configuration whose client reads at most largestError of an
 // error response. Other responses are bounded where they are read, by

@@ -217,6 +217,11 @@ func (o *Options) checkNumbers() error {
 	case o.MutationDetector > MutationDetectorFull:
 		return fmt.Errorf("Options.MutationDetector is %d: it is one of MutationDetectorOff, MutationDetectorSampled and MutationDetectorFull", o.MutationDetector)
 	}
+	for name, d := range map[string]time.Duration{"Silence": o.Silence, "Poll": o.Poll, "Backoff.First": o.Backoff.First} {
+		if d > 0 && d < time.Millisecond { // the server would be asked without a pause
+			return fmt.Errorf("Options.%s is %v, less than a millisecond: a unit such as time.Second may be missing", name, d)
+		}
+	}
 	backoff := engine.Backoff(o.Backoff).WithDefaults()
 	if backoff.First > backoff.Most {
 		return fmt.Errorf("Options.Backoff is %v to %v: First is at most Most", backoff.First, backoff.Most)

@@ -153,6 +153,9 @@ func TestOptionsAreChecked(t *testing.T) {
 		{kinform.Options{PageSize: -1}, "0, for no pages"},
 		{kinform.Options{MaxObjectSize: -1}, "default of 67108864"},
 		{kinform.Options{Silence: -1}, "default of 2m30s"},
+		{kinform.Options{Silence: 150}, "Options.Silence is 150ns, less than a millisecond"},
+		{kinform.Options{Poll: 30}, "Options.Poll is 30ns, less than a millisecond"},
+		{kinform.Options{Backoff: kinform.Backoff{First: 1, Most: time.Minute}}, "Options.Backoff.First is 1ns, less than a millisecond"},
 		{kinform.Options{Backoff: kinform.Backoff{First: -1}}, "Options.Backoff"},
 		{kinform.Options{Backoff: kinform.Backoff{First: time.Minute}}, "First is at most Most"},
 		{kinform.Options{Compression: 9}, "CompressionFar, CompressionAlways and CompressionNever"},
@@ -168,6 +171,23 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 	if _, err := kinform.NewFactory(nowhere, kinform.Options{Resource: corev1.SchemeGroupVersion.WithResource("pods")}); err == nil {
 		t.Error("a factory takes a resource for a default")
+	}
+}
+
+// TestWhatIsMissingIsSaid: what a program forgot is an error where it forgot it.
+func TestWhatIsMissingIsSaid(t *testing.T) {
+	_, noConfig := kinform.New[*corev1.Pod](nil, kinform.Options{})
+	_, noFactoryConfig := kinform.NewFactory(nil, kinform.Options{})
+	_, noObject := kinform.New[*corev1.PodList](nowhere, kinform.Options{})
+	_, noFunction := newInformer[*corev1.Pod](t, nowhere, kinform.Options{}).AddIndex("node", nil)
+	for want, err := range map[string]error{
+		"the rest.Config is nil":       errors.Join(noConfig, noFactoryConfig),
+		"v1.PodList is no object":      noObject,
+		`index "node" has no function`: noFunction,
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
 	}
 }
 

@@ -62,10 +62,11 @@ type Options struct {
 	Compression Compression
 
 	// Residency says for how long objects stay decoded: ResidencyAutomatic,
-	// ResidencyAlways, ResidencyNever, or a number of bytes that decoded objects may
-	// take together. Default: ResidencyAutomatic, while they are read. Set a number
-	// where memory is scarce, ResidencyAlways where repeated reads must be as fast as
-	// possible.
+	// ResidencyAlways, ResidencyNever, or a number of bytes that the objects may take
+	// together which readers have asked for. What handlers get is not part of that
+	// number; Memory.Passing shows it. Default: ResidencyAutomatic, while they are read.
+	// Set a number where memory is scarce, ResidencyAlways where repeated reads must be
+	// as fast as possible.
 	Residency Residency
 
 	// MaxObjectSize is the largest object that is accepted from the server; a larger
@@ -114,7 +115,7 @@ type Options struct {
 }
 
 // Residency says for how long objects stay decoded. A positive number is how many
-// bytes decoded objects may take together.
+// bytes the objects may take together that are kept for readers.
 type Residency int64
 
 // Ways to keep objects decoded.
@@ -124,7 +125,8 @@ const (
 	ResidencyAutomatic Residency = 0
 	// ResidencyAlways keeps every object that was decoded once, until it changes.
 	ResidencyAlways Residency = -1
-	// ResidencyNever decodes objects again for each reader.
+	// ResidencyNever keeps nothing decoded for readers. What was decoded a moment ago is
+	// still shared, and must not be changed.
 	ResidencyNever Residency = -2
 )
 

@@ -18,10 +18,10 @@ const (
 	Automatic Residency = 0
 	// AlwaysDecoded: every object that was decoded once stays so until it changes.
 	AlwaysDecoded Residency = -1
-	// NeverDecoded: objects are decoded again for each reader.
+	// NeverDecoded: nothing is kept for readers; what was decoded a moment ago is shared.
 	NeverDecoded Residency = -2
-	// Any other is what the decoded objects of one collection may weigh together, in
-	// bytes.
+	// Any other is what the objects of one collection may weigh together that are kept for
+	// readers, in bytes. Those on rings are not part of it.
 )
 
 // Use says what an object is decoded for, and so whether it will be needed again.

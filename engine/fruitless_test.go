@@ -64,3 +64,33 @@ func TestFruitlessWatches(t *testing.T) {
 		})
 	}
 }
+
+// spoilt is a watch that sends garbage after a while.
+type spoilt struct{ scriptWatch }
+
+func (w *spoilt) Next() (Event, error) {
+	select {
+	case <-time.After(time.Second):
+		return modified("", "u2@80"), nil
+	case <-w.ctx.Done():
+		return Event{}, w.ctx.Err()
+	}
+}
+
+// TestGarbageInEachWatch: a server that sends an event which cannot be read in each
+// watch, though not at once, is listed ever more rarely.
+func TestGarbageInEachWatch(t *testing.T) {
+	s := newPlaybook("70", map[string]string{"a": "u1@10"})
+	s.watch = func(ctx context.Context, _ WatchOptions) (WatchStream, error) {
+		return &spoilt{scriptWatch{s, ctx}}, nil
+	}
+	scripted(t, s, ReflectorOptions{}, func(inf *Informer) {
+		time.Sleep(time.Hour)
+		if n := len(s.lists()); n > 150 {
+			t.Errorf("%d lists in an hour", n)
+		}
+		if st := inf.Status()[0]; st.Cause == nil {
+			t.Error("Status has no cause")
+		}
+	})
+}

@@ -358,6 +358,9 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 		err = fmt.Errorf("watch %s: %w", r.source, errAtOnce)
 	}
 	reason := reasonOf(err)
+	if (reason == Garbled || reason == Unknown) && !r.openedAt.IsZero() && time.Since(r.openedAt) < lasting {
+		r.brief, r.briefAt = r.brief+1, time.Now() // it may be sent each time, and lists do not end it
+	}
 	if r.failures > 0 && (reason == Garbled || reason == Unknown || reason == ServerError || errors.Is(err, errAtOnce)) {
 		// It was not the way here: the server itself sends what cannot be read, or
 		// nothing, or cannot watch. A list gets past it.

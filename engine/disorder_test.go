@@ -49,29 +49,6 @@ func TestDoubtfulEventsHoldNothingUp(t *testing.T) {
 	})
 }
 
-// TestSilenceAfterSkippedProbe: a watch that broke again soon after a probe is resumed
-// without another one. If it brings nothing, the server is asked as soon as the pause
-// is over: its history may have gone back meanwhile.
-func TestSilenceAfterSkippedProbe(t *testing.T) {
-	s := newPlaybook("70", map[string]string{"a": "u1@10"})
-	scripted(t, s, ReflectorOptions{}, func(inf *Informer) {
-		s.sends(modified("a", "u1@75"))
-		cluster := &replicated{stored: 80, lags: 80, items: map[string]string{"a": "u1@75"}, asked: map[string]int{}}
-		s.mu.Lock()
-		s.list = cluster.list
-		s.mu.Unlock()
-		time.Sleep(2 * time.Second)
-		s.sends(ends) // and is probed
-		s.mu.Lock()
-		cluster.stored, cluster.lags, cluster.items = 60, 60, map[string]string{"a": "u1@10"}
-		s.mu.Unlock()
-		time.Sleep(2 * time.Second)
-		s.sends(ends)
-		time.Sleep(probePause + 5*time.Second)
-		holds(t, inf.Collection, cluster.items)
-	})
-}
-
 // TestErrorsFarApart: where watches never last, as a proxy ends each after some seconds,
 // an error now and then is not counted as one in a row.
 func TestErrorsFarApart(t *testing.T) {

@@ -235,19 +235,14 @@ func (r *Reflector) watch(ctx context.Context) state {
 	if r.proving = r.unproven(); r.proving || why != nil && relist <= 0 {
 		return r.list
 	}
-	probes := !r.in.objects && r.version.number != 0 // others are not compared
-	if r.suspect && probes && time.Since(r.probedAt) >= probePause {
+	if r.suspect && time.Since(r.probedAt) >= probePause && !r.in.objects && r.version.number != 0 { // others are not compared
 		if next := r.probe(ctx); next != nil || ctx.Err() != nil {
 			return next
 		}
 	}
 	silence := r.options.Silence
-	switch {
-	case r.deaf:
+	if r.deaf {
 		silence = min(silence, r.options.Poll)
-	case r.suspect && probes:
-		// It was not worth another probe yet; if nothing comes, it is when that is over.
-		silence = min(silence, max(probePause-time.Since(r.probedAt), time.Second))
 	}
 	dog := newWatchdog(ctx, silence)
 	defer dog.release()

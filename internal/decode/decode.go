@@ -60,6 +60,16 @@ func Typed(r *engine.Record, near engine.Neighbour, t reflect.Type) (any, error)
 	return obj, nil
 }
 
+// Into reads a record into an object of a struct type that is its zero value. The
+// object shares nothing with others.
+func Into(r *engine.Record, obj any) error {
+	with := withBytes
+	if r.Format() == wire.JSON {
+		with = withOwnBytes // as for Typed
+	}
+	return with(r, func(raw []byte) error { return into(obj, r.Format(), raw) })
+}
+
 // intoNear reads protobuf into an object, with another state of it decoded.
 func intoNear(obj message, raw []byte, near engine.Neighbour) error {
 	return withBytes(near.Record, func(old []byte) error {

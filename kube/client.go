@@ -28,6 +28,25 @@ var statusCodecs = func() serializer.CodecFactory {
 // everything else shares one HTTP/2 connection. Where cfg has its own Transport or
 // NextProtos, these decide.
 func NewClient(cfg *rest.Config) (rest.Interface, error) {
+	client, err := newClient(forAnyResource(cfg))
+	if err != nil {
+		return nil, fmt.Errorf("no REST client for %s: %w", cfg.Host, err)
+	}
+	return client, nil
+}
+
+// NewClientOn is NewClient on connections that the program has already.
+func NewClientOn(cfg *rest.Config, h *http.Client) (rest.Interface, error) {
+	client, err := rest.RESTClientForConfigAndClient(forAnyResource(cfg), h)
+	if err != nil {
+		return nil, fmt.Errorf("no REST client for %s: %w", cfg.Host, err)
+	}
+	return client, nil
+}
+
+// forAnyResource returns a copy of a configuration whose client is not bound to one
+// API group, and decodes no objects.
+func forAnyResource(cfg *rest.Config) *rest.Config {
 	c := rest.CopyConfig(cfg)
 	c.GroupVersion = &schema.GroupVersion{}
 	c.APIPath = "/"
@@ -35,11 +54,7 @@ func NewClient(cfg *rest.Config) (rest.Interface, error) {
 	if c.UserAgent == "" {
 		c.UserAgent = rest.DefaultKubernetesUserAgent()
 	}
-	client, err := newClient(c)
-	if err != nil {
-		return nil, fmt.Errorf("no REST client for %s: %w", cfg.Host, err)
-	}
-	return client, nil
+	return c
 }
 
 func newClient(c *rest.Config) (rest.Interface, error) {

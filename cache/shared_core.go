@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"runtime"
 	"slices"
@@ -31,17 +32,19 @@ type core struct {
 	members   map[*sharedIndexInformer]bool // those that run
 }
 
-// newCore returns a core over a source. Transform is for sources of objects.
-func newCore(source engine.Source, transform func(any) (any, error)) *core {
+// newCore returns a core over a source. The Transform is for sources of objects.
+func newCore(source engine.Source, o engine.ReflectorOptions) *core {
 	c := &core{members: map[*sharedIndexInformer]bool{}}
-	c.Informer = engine.NewInformer(engine.Options{Log: logWarning},
-		engine.ReflectorOptions{Transform: transform, OnFailure: c.failed},
-		map[string]engine.Source{"": source})
+	o.OnFailure = c.failed
+	c.Informer = engine.NewInformer(engine.Options{Log: logWarning}, o, map[string]engine.Source{"": source})
 	return c
 }
 
 // failed passes a failure to all informers that run.
 func (c *core) failed(err error) {
+	if errors.Is(err, errGrows) {
+		return
+	}
 	c.membersMu.Lock()
 	members := slices.Collect(maps.Keys(c.members))
 	c.membersMu.Unlock()
@@ -126,24 +129,29 @@ var cores struct {
 }
 
 // sharedCore returns a core for what lw lists that can show what lw needs, one
-// that others use if there is one.
-func sharedCore(name string, lw *dropin.ListWatch) *core {
+// that others use if there is one. If grown is not nil, the core shows it once that is
+// closed; else once it has had its first list.
+func sharedCore(name string, lw *dropin.ListWatch) (c *core, grown <-chan struct{}) {
 	cores.mu.Lock()
 	defer cores.mu.Unlock()
 	for _, w := range cores.byKey[lw.Share] {
-		if c := w.Value(); c != nil && !c.isSpent() && c.lazy.admit(lw.Needs) {
-			return c
+		c := w.Value()
+		if c == nil || c.isSpent() {
+			continue
+		}
+		if grown, ok := c.lazy.admit(lw.Needs); ok {
+			return c, grown
 		}
 	}
-	lazy := &lazySource{name: name, open: lw.Open, needs: lw.Needs}
-	c := newCore(lazy, nil)
+	lazy := &lazySource{name: name, open: lw.Open, needs: lw.Needs, grows: lw.Grows}
+	c = newCore(lazy, engine.ReflectorOptions{DropManagedFields: lw.DropManagedFields})
 	c.lazy, c.share = lazy, lw.Share
 	runtime.AddCleanup(c, forgetSpent, lw.Share)
 	if cores.byKey == nil {
 		cores.byKey = map[dropin.Share][]weak.Pointer[core]{}
 	}
 	cores.byKey[lw.Share] = append(cores.byKey[lw.Share], weak.Make(c))
-	return c
+	return c, nil
 }
 
 // forgetSpent forgets the cores of a key that nobody can share any more.
@@ -159,46 +167,4 @@ func forgetSpent(key dropin.Share) {
 	} else {
 		cores.byKey[key] = alive
 	}
-}
-
-// lazySource decides what to ask the server for when it is first used: by then it
-// is known who is going to read.
-type lazySource struct {
-	name string
-	open func(dropin.Needs) engine.Source
-
-	mu    sync.Mutex
-	needs dropin.Needs
-	used  engine.Source // nil until the first request
-}
-
-// admit reports whether a reader with such needs can be served, and takes it into
-// account.
-func (l *lazySource) admit(n dropin.Needs) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.used == nil {
-		l.needs = max(l.needs, n)
-		return true
-	}
-	return n <= l.needs
-}
-
-func (l *lazySource) source() engine.Source {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.used == nil {
-		l.used = l.open(l.needs)
-	}
-	return l.used
-}
-
-func (l *lazySource) String() string { return l.name }
-
-func (l *lazySource) List(ctx context.Context, o engine.ListOptions) (engine.ListStream, error) {
-	return l.source().List(ctx, o)
-}
-
-func (l *lazySource) Watch(ctx context.Context, o engine.WatchOptions) (engine.WatchStream, error) {
-	return l.source().Watch(ctx, o)
 }

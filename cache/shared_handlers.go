@@ -68,7 +68,7 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(h ResourceEventHandler,
 	s.joined++
 	r.number = s.joined
 	s.handlers[r] = true
-	if s.started {
+	if s.live {
 		r.subscribe()
 	}
 	return r, nil
@@ -157,7 +157,7 @@ func (s *sharedIndexInformer) RemoveEventHandler(handle ResourceEventHandlerRegi
 	return nil
 }
 
-// subscribe joins the engine; the informer is locked and started.
+// subscribe joins the engine; the informer is locked and live.
 func (r *registration) subscribe() {
 	r.sub = r.informer.core.Subscribe(r.deliver, engine.SubscribeOptions{
 		Name:    handlerName(r.handler),
@@ -224,6 +224,9 @@ func (r *registration) deliver(ctx context.Context, d engine.Delta) {
 		old, err := r.informer.object(d.Old)
 		if err != nil {
 			old = obj // the state before could not be read
+		}
+		if err == nil && r.informer.heldOtherwise(d, old, obj) {
+			return
 		}
 		r.informer.detector.AddObject(obj)
 		r.handler.OnUpdate(old, obj)

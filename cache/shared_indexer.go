@@ -1,10 +1,12 @@
 package cache
 
 import (
+	"iter"
 	"sync"
 	"sync/atomic"
 
 	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/dropin"
 )
 
 // sharedIndexer is the Indexer of a shared informer: the engine's collection,
@@ -140,3 +142,34 @@ func (x *sharedIndexer) LastStoreSyncResourceVersion() string { return x.version
 
 // Bookmark does nothing: the engine keeps the version itself.
 func (x *sharedIndexer) Bookmark(string) {}
+
+// The records themselves, for dropin.Records.
+
+// Record returns the record of a key, or nil.
+func (x *sharedIndexer) Record(key string) *engine.Record { return x.store.Load().Get(key) }
+
+// Records yields all records.
+func (x *sharedIndexer) Records() iter.Seq[*engine.Record] { return x.store.Load().All() }
+
+// RecordsIn yields the records of a namespace.
+func (x *sharedIndexer) RecordsIn(namespace string) iter.Seq[*engine.Record] {
+	return x.store.Load().Namespace(namespace)
+}
+
+// RecordsBy yields the records that have a value of an index.
+func (x *sharedIndexer) RecordsBy(index, value string) iter.Seq[*engine.Record] {
+	return x.byIndex(index, value)
+}
+
+// Object returns the object of a record, which is shared.
+func (x *sharedIndexer) Object(r *engine.Record) (any, error) { return x.object(r, engine.Read) }
+
+// Wanted returns the object of a record if it is worth sharing, else nil.
+func (x *sharedIndexer) Wanted(r *engine.Record) (any, error) {
+	return x.store.Load().Wanted(r, x.view)
+}
+
+// Alters reports whether a transform makes objects other than their records.
+func (x *sharedIndexer) Alters() bool { return x.view.Alters }
+
+var _ dropin.Records = (*sharedIndexer)(nil)

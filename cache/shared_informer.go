@@ -35,8 +35,10 @@ type sharedIndexInformer struct {
 	shell         *reflectorShell // what the watch error handler is given
 
 	mu          sync.Mutex
-	core        *core // the one that it runs on, from its start on
+	core        *core           // the one that it runs on, from its start on
+	grown       <-chan struct{} // if not nil, closed when the core has what the informer needs
 	started     bool
+	live        bool // it reads the core's store, and its handlers are subscribed
 	stopped     bool
 	resyncCheck time.Duration // the shortest resync period of a handler
 	watchError  WatchErrorHandlerWithContext
@@ -121,7 +123,8 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 	s.core.run()
 	defer s.stop()
 	select {
-	case <-s.core.Synced():
+	case <-s.readable():
+		s.goLive()
 		close(s.synced)
 		s.resyncUntil(ctx)
 	case <-ctx.Done():
@@ -137,15 +140,41 @@ func (s *sharedIndexInformer) start(ctx context.Context) bool {
 	s.started, s.runContext = true, ctx
 	for !s.core.join(s) {
 		// Other informers have run and ended it since this informer was made.
-		s.core = sharedCore(s.description, s.lw.(*dropin.ListWatch))
+		s.core, s.grown = sharedCore(s.description, s.lw.(*dropin.ListWatch))
 	}
+	if s.grown == nil {
+		s.goLiveLocked()
+	}
+	return true
+}
+
+// readable is closed when the store has what the informer shows.
+func (s *sharedIndexInformer) readable() <-chan struct{} {
+	if s.grown != nil {
+		return s.grown
+	}
+	return s.core.Synced()
+}
+
+func (s *sharedIndexInformer) goLive() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.live {
+		s.goLiveLocked()
+	}
+}
+
+// goLiveLocked makes the core's store the informer's, and subscribes its handlers. A
+// core that has yet to grow has too little for the informer's index functions and
+// handlers.
+func (s *sharedIndexInformer) goLiveLocked() {
+	s.live = true
 	if s.core.lazy != nil {
 		s.indexer.moveTo(s.core.Collection, fmt.Sprintf("%p/", s))
 	}
 	for r := range s.handlers {
 		r.subscribe()
 	}
-	return true
 }
 
 // stop lets no more handlers join, and waits until the present ones have returned.
@@ -159,7 +188,9 @@ func (s *sharedIndexInformer) stop() {
 	ended := s.core.leave(s)
 	var left []<-chan struct{}
 	for _, r := range handlers {
-		left = append(left, r.sub.Leave())
+		if r.sub != nil {
+			left = append(left, r.sub.Leave())
+		}
 	}
 	for _, ch := range append(left, ended) {
 		<-ch
@@ -207,6 +238,13 @@ func (s *sharedIndexInformer) LastSyncResourceVersion() string {
 		return ""
 	}
 	return s.core.Version().String()
+}
+
+// Health says what the informer is doing, and what went wrong.
+func (s *sharedIndexInformer) Health() []engine.Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.core.Status()
 }
 
 // GetStore returns the store.

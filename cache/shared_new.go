@@ -49,11 +49,11 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, example runtime.Object,
 	b, ok := lw.(*dropin.ListWatch)
 	switch {
 	case !ok:
-		s.core = newCore(kube.NewObjectSource(s.description, lw), s.take)
+		s.core = newCore(kube.NewObjectSource(s.description, lw), engine.ReflectorOptions{Transform: s.take})
 	case b.Share == dropin.Share{}:
-		s.core = newCore(b.Open(b.Needs), nil)
+		s.core = newCore(b.Open(b.Needs), engine.ReflectorOptions{DropManagedFields: b.DropManagedFields})
 	default:
-		s.core = sharedCore(s.description, b)
+		s.core, s.grown = sharedCore(s.description, b)
 	}
 	if ok {
 		s.view.Decode, s.view.Type = s.fromBytes(b.Decode), reflect.TypeOf(example)

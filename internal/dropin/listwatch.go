@@ -2,6 +2,7 @@ package dropin
 
 import (
 	"context"
+	"iter"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,9 +27,35 @@ type ListWatch struct {
 	Needs  Needs
 	// Query is what the server is asked for, but for what Needs decide.
 	Query kube.Query
-	// Share, if it is not zero, lets the informer have one watch with others.
+	// Share, if it is not zero, lets the informer have one watch with others. The
+	// following are the same for all who share.
 	Share Share
+	// Grows: when a reader joins that needs more than what is watched, the watch is
+	// replaced by one that has it. Default: the reader gets another watch.
+	Grows bool
+	// DropManagedFields cuts metadata.managedFields out of what is stored.
+	DropManagedFields bool
 }
+
+// Records is what the store of an informer has for those who want to read records.
+type Records interface {
+	// Record returns the record of a key, or nil.
+	Record(key string) *engine.Record
+	// Records yields all records, RecordsIn those of a namespace, RecordsBy those that
+	// have a value of an index, which must exist: each as of the moment of the call.
+	Records() iter.Seq[*engine.Record]
+	RecordsIn(namespace string) iter.Seq[*engine.Record]
+	RecordsBy(index, value string) iter.Seq[*engine.Record]
+	// Object returns the object of a record, which is shared. Wanted returns it if it
+	// is worth sharing, else nil.
+	Object(*engine.Record) (any, error)
+	Wanted(*engine.Record) (any, error)
+	// Alters reports whether objects are other than their records, by a transform.
+	Alters() bool
+}
+
+// Health is what informers have that can say how they are.
+type Health interface{ Health() []engine.Status }
 
 // Client is what client-go's clients have for one resource: typed, dynamic and
 // metadata clients differ in the list that they give.

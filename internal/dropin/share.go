@@ -22,6 +22,15 @@ type Share struct {
 	namespace string
 	labels    string
 	fields    string
+
+	variant string
+}
+
+// Variant returns a Share that is equal only to those of the same variant: of
+// informers that ask the same, and want it done in another way.
+func (s Share) Variant(name string) Share {
+	s.variant = name
+	return s
 }
 
 // ShareOf returns the Share of a query; zero if nothing can be said of the client.

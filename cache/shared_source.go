@@ -1,0 +1,180 @@
+package cache
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/dropin"
+)
+
+// lazySource decides what to ask the server for when it is first used: by then it
+// is known who is going to read. One that grows decides again when a reader joins who
+// needs more. Its watch then ends as if the server had forgotten the version, and so
+// does the list that would follow, so that the engine asks for everything and compares
+// all of it with what it has. The store is never without an object, and never goes
+// back.
+type lazySource struct {
+	name  string
+	open  func(dropin.Needs) engine.Source
+	grows bool
+
+	mu     sync.Mutex
+	needs  dropin.Needs
+	used   engine.Source // nil until the first request
+	asked  dropin.Needs  // what used is asked for
+	growth *growth       // nil: none is under way
+	cut    context.CancelFunc
+}
+
+// growth is under way from the moment at which a reader joins who needs more, until
+// the store has that.
+type growth struct {
+	from dropin.Needs // what the store shows meanwhile
+	done chan struct{}
+}
+
+// errGrows ends what was asked for less than is needed. It looks like a version that
+// the server has forgotten.
+var errGrows error = &apierrors.StatusError{ErrStatus: metav1.Status{
+	Status:  metav1.StatusFailure,
+	Code:    http.StatusGone,
+	Reason:  metav1.StatusReasonExpired,
+	Message: "a reader has joined who needs more than what is watched",
+}}
+
+// admit reports whether a reader with such needs can be served, and takes it into
+// account. If grown is not nil, that is so once it is closed; else once the first list
+// is in the store.
+func (l *lazySource) admit(n dropin.Needs) (grown <-chan struct{}, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.used == nil:
+		l.needs = max(l.needs, n)
+		return nil, true
+	case n <= l.showsLocked():
+		return nil, true
+	case !l.grows:
+		return nil, false
+	}
+	if l.growth == nil {
+		l.growth = &growth{from: l.asked, done: make(chan struct{})}
+	}
+	if n > l.needs {
+		l.needs = n
+		if l.cut != nil {
+			l.cut()
+		}
+	}
+	return l.growth.done, true
+}
+
+// showsLocked is for which readers the store has what they need, or will have it with
+// its first list.
+func (l *lazySource) showsLocked() dropin.Needs {
+	if l.growth != nil {
+		return l.growth.from
+	}
+	return l.asked
+}
+
+// isBehind reports whether what is asked for is less than what is needed.
+func (l *lazySource) isBehind() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.asked < l.needs
+}
+
+func (l *lazySource) String() string { return l.name }
+
+// List starts a list, of as much as is needed by now.
+func (l *lazySource) List(ctx context.Context, o engine.ListOptions) (engine.ListStream, error) {
+	source, err := l.forList(o)
+	if err != nil {
+		return nil, err
+	}
+	return source.List(ctx, o)
+}
+
+func (l *lazySource) forList(o engine.ListOptions) (engine.Source, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.used != nil && (l.asked == l.needs || o.Probe):
+		return l.used, nil
+	case l.used != nil && o.ResourceVersion != "":
+		return nil, errGrows // a consistent list follows, and is compared byte by byte
+	}
+	l.used, l.asked = l.open(l.needs), l.needs
+	return l.used, nil
+}
+
+// Watch starts a watch, which the engine does when a list is in the store.
+func (l *lazySource) Watch(ctx context.Context, o engine.WatchOptions) (engine.WatchStream, error) {
+	l.mu.Lock()
+	if l.used == nil {
+		l.used, l.asked = l.open(l.needs), l.needs
+	}
+	if l.asked < l.needs {
+		l.mu.Unlock()
+		return nil, errGrows
+	}
+	if l.growth != nil {
+		close(l.growth.done)
+		l.growth = nil
+	}
+	source := l.used
+	ctx, l.cut = context.WithCancel(ctx)
+	cut := l.cut
+	l.mu.Unlock()
+	stream, err := source.Watch(ctx, o)
+	if err != nil {
+		cut()
+		return nil, l.cause(err)
+	}
+	return &lazyWatch{stream, l, cut}, nil
+}
+
+// cause returns why a watch ended with an error.
+func (l *lazySource) cause(err error) error {
+	if l.isBehind() {
+		return errGrows
+	}
+	return err
+}
+
+// lazyWatch is a watch that ends when the source grows.
+type lazyWatch struct {
+	engine.WatchStream
+	source *lazySource
+	cut    context.CancelFunc
+}
+
+func (w *lazyWatch) Next() (engine.Event, error) {
+	ev, err := w.WatchStream.Next()
+	if err != nil {
+		err = w.source.cause(err)
+	}
+	return ev, err
+}
+
+func (w *lazyWatch) Close() error {
+	w.cut()
+	return w.WatchStream.Close()
+}
+
+// heldOtherwise reports whether a change is one of how an object is held, and not of
+// the object: the source has grown, and has brought the same state again.
+func (s *sharedIndexInformer) heldOtherwise(d engine.Delta, old, obj any) bool {
+	lw, ok := s.lw.(*dropin.ListWatch)
+	if !ok || !lw.Grows || d.Old == d.New || d.Old.Version() != d.New.Version() || d.Old.UID() != d.New.UID() {
+		return false
+	}
+	return d.Old.Format() != d.New.Format() || lw.Needs == dropin.Metadata && equality.Semantic.DeepEqual(old, obj)
+}

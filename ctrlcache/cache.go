@@ -1,0 +1,198 @@
+package ctrlcache
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+var cacheLog = log.Log.WithName("kinform").WithName("cache")
+
+// New returns a cache. It is a cache.NewCacheFunc.
+func New(cfg *rest.Config, o cache.Options) (cache.Cache, error) {
+	if o.NewInformer != nil {
+		return cache.New(cfg, o)
+	}
+	cfg = rest.CopyConfig(cfg)
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = rest.DefaultKubernetesUserAgent()
+	}
+	o, err := withDefaults(cfg, o)
+	if err != nil {
+		return nil, err
+	}
+	s, err := settingsOf(o)
+	if err != nil {
+		return nil, err
+	}
+	return &informerCache{
+		config:   cfg,
+		options:  o,
+		settings: s,
+		began:    make(chan struct{}),
+		kinds:    map[schema.GroupVersionKind]*kind{},
+		members:  map[memberKey]*member{},
+	}, nil
+}
+
+var _ cache.NewCacheFunc = New
+
+// informerCache is a cache.Cache: a set of members that are made when they are first
+// asked for, and run while the cache does.
+type informerCache struct {
+	config   *rest.Config
+	options  cache.Options
+	settings *settings
+	began    chan struct{} // closed by Start
+
+	mu      sync.RWMutex
+	kinds   map[schema.GroupVersionKind]*kind
+	members map[memberKey]*member
+	ctx     context.Context // of Start; nil before
+	stopped bool
+	running sync.WaitGroup
+}
+
+// Start runs the informers until ctx ends, those that are asked for later included, and
+// returns when all of them have ended. A cache starts once.
+func (c *informerCache) Start(ctx context.Context) error {
+	if err := c.begin(ctx); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	c.mu.Lock()
+	c.stopped = true // from now on, none is added to those that are waited for
+	c.mu.Unlock()
+	c.running.Wait()
+	return nil
+}
+
+func (c *informerCache) begin(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx != nil {
+		return errors.New("informer already started")
+	}
+	c.ctx = ctx
+	for _, m := range c.members {
+		c.runLocked(m)
+	}
+	close(c.began)
+	return nil
+}
+
+// runLocked runs a member, if the cache runs.
+func (c *informerCache) runLocked(m *member) {
+	switch {
+	case c.stopped:
+		close(m.ended)
+	case c.ctx != nil:
+		c.running.Go(func() { m.run(c.ctx) })
+	}
+}
+
+func (c *informerCache) hasStarted() bool { return isClosed(c.began) }
+
+// WaitForCacheSync waits until the cache is started and every informer that it has by
+// then has synced. If ctx ends before, it logs which have not, and why.
+func (c *informerCache) WaitForCacheSync(ctx context.Context) bool {
+	select {
+	case <-c.began:
+	case <-ctx.Done():
+		return false
+	}
+	synced := true
+	for _, m := range c.all() {
+		if err := m.waitSynced(ctx); err != nil && !isClosed(m.removed) {
+			synced = false
+			cacheLog.Error(err, "The cache has not synced", "kind", m.kind.gvk)
+		}
+	}
+	return synced
+}
+
+func (c *informerCache) all() []*member {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return slices.Collect(maps.Values(c.members))
+}
+
+// NeedLeaderElection is false: followers keep their caches warm.
+func (c *informerCache) NeedLeaderElection() bool { return false }
+
+// GetInformer returns the informer of an object's kind and form. Unless it is told not
+// to, it waits until the informer has synced, if the cache is started.
+func (c *informerCache) GetInformer(ctx context.Context, obj client.Object, o ...cache.InformerGetOption) (cache.Informer, error) {
+	f, err := c.formOf(obj)
+	if err != nil {
+		return nil, err
+	}
+	return c.informer(ctx, f, o)
+}
+
+// GetInformerForKind is GetInformer for the Go type that the scheme has for a kind.
+func (c *informerCache) GetInformerForKind(ctx context.Context, gvk schema.GroupVersionKind, o ...cache.InformerGetOption) (cache.Informer, error) {
+	f, err := c.formOfKind(gvk)
+	if err != nil {
+		return nil, err
+	}
+	return c.informer(ctx, f, o)
+}
+
+func (c *informerCache) informer(ctx context.Context, f form, o []cache.InformerGetOption) (cache.Informer, error) {
+	var options cache.InformerGetOptions
+	for _, set := range o {
+		set(&options)
+	}
+	k, err := c.kind(f.gvk)
+	if err != nil {
+		return nil, err
+	}
+	members := map[string]*member{}
+	for scope := range k.scopes {
+		if members[scope], err = c.member(k, f, scope); err != nil {
+			return nil, err
+		}
+	}
+	if c.hasStarted() && (options.BlockUntilSynced == nil || *options.BlockUntilSynced) {
+		for _, m := range members {
+			if err := m.waitSynced(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return together(members), nil
+}
+
+// RemoveInformer ends the informer of an object's kind and form. Its watch and its
+// memory are given up when nobody else reads the kind.
+func (c *informerCache) RemoveInformer(_ context.Context, obj client.Object) error {
+	f, err := c.formOf(obj)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	others := false
+	for key, m := range c.members {
+		switch {
+		case key.form == f:
+			m.remove()
+			delete(c.members, key)
+		case key.form.gvk == f.gvk:
+			others = true
+		}
+	}
+	if !others {
+		delete(c.kinds, f.gvk) // it may be another one when it is asked for again
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package ctrlcache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+
+	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/dropin"
+)
+
+// Healthz returns a check that fails while a cache of New runs and something in it has
+// not synced. It names what that is, and why. Of any other cache, nothing is known, so
+// that the check passes.
+//
+//	mgr.AddReadyzCheck("cache", ctrlcache.Healthz(mgr.GetCache()))
+func Healthz(c cache.Cache) healthz.Checker {
+	own, ok := c.(*informerCache)
+	if !ok {
+		return healthz.Ping
+	}
+	return func(*http.Request) error { return own.unsynced() }
+}
+
+// unsynced says what has not synced.
+func (c *informerCache) unsynced() error {
+	if !c.hasStarted() {
+		return &cache.ErrCacheNotStarted{}
+	}
+	var errs []error
+	for _, m := range c.all() {
+		if !m.informer.HasSynced() {
+			errs = append(errs, m.whyNot())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// waitSynced waits until the member has synced. If ctx ends before, the error is a
+// Timeout that names the cause.
+func (m *member) waitSynced(ctx context.Context) error {
+	synced := m.informer.HasSyncedChecker().Done()
+	if isClosed(synced) {
+		return nil // even if ctx has ended
+	}
+	select {
+	case <-synced:
+		return nil
+	case <-m.removed:
+	case <-m.ended:
+	case <-ctx.Done():
+	}
+	timeout := apierrors.NewTimeoutError(fmt.Sprintf("failed waiting for *%s Informer to sync: %v", m.form.of, m.whyNot()), 0)
+	return &syncError{timeout, m.cause()}
+}
+
+// whyNot says why the member has not synced.
+func (m *member) whyNot() error {
+	switch s := m.status(); {
+	case isClosed(m.removed):
+		return fmt.Errorf("%s: the informer was removed", s.Source)
+	case isClosed(m.ended):
+		return fmt.Errorf("%s: the cache has stopped", s.Source)
+	case s.Cause != nil:
+		return fmt.Errorf("%s: %d failed attempts (%s): %w", s.Source, s.Attempts, s.Reason, s.Cause)
+	default:
+		return fmt.Errorf("%s: still %s, %d objects so far", s.Source, s.State, s.Listed)
+	}
+}
+
+func isClosed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}
+
+func (m *member) cause() error { return m.status().Cause }
+
+func (m *member) status() engine.Status {
+	return m.informer.(dropin.Health).Health()[0] // it has one source
+}
+
+// syncError is a Timeout, and also what caused it, for errors.Is and errors.As.
+type syncError struct {
+	*apierrors.StatusError
+	cause error
+}
+
+func (e *syncError) Unwrap() []error {
+	if e.cause == nil {
+		return []error{e.StatusError}
+	}
+	return []error{e.StatusError, e.cause}
+}

@@ -1,0 +1,177 @@
+package ctrlcache
+
+import (
+	"context"
+	"math/rand/v2"
+	"reflect"
+	"time"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	toolscache "k8s.io/client-go/tools/cache"
+	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/kinform/kinform/cache"
+	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/dropin"
+	"github.com/kinform/kinform/kube"
+)
+
+// memberKey says which member: a kind in a form, in a scope of that kind.
+type memberKey struct {
+	form  form
+	scope string
+}
+
+// member is an informer, which shares its watch and its store with those of the other
+// forms.
+type member struct {
+	kind     *kind
+	form     form
+	scope    string
+	informer toolscache.SharedIndexInformer
+	records  dropin.Records
+	share    bool // objects are given to callers without being copied
+
+	removed chan struct{} // closed to end it
+	ended   chan struct{} // closed when it has ended, or will not be run
+}
+
+// member returns the member of a kind, a form and a scope; the first who asks has it
+// made, and run if the cache runs.
+func (c *informerCache) member(k *kind, f form, scope string) (*member, error) {
+	key := memberKey{f, scope}
+	if m := c.known(key); m != nil {
+		return m, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := c.members[key]; m != nil {
+		return m, nil
+	}
+	m, err := c.newMember(k, f, scope)
+	if err != nil {
+		return nil, err
+	}
+	c.members[key] = m
+	c.runLocked(m)
+	return m, nil
+}
+
+func (c *informerCache) known(key memberKey) *member {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.members[key]
+}
+
+func (c *informerCache) newMember(k *kind, f form, scope string) (*member, error) {
+	config := k.scopes[scope]
+	lw, err := c.listWatch(k, f, scope, config)
+	if err != nil {
+		return nil, err
+	}
+	i := cache.NewSharedIndexInformerWithOptions(lw, f.example(), cache.SharedIndexInformerOptions{
+		ResyncPeriod:      resyncPeriod(config.SyncPeriod),
+		Indexers:          cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
+		ObjectDescription: lw.Query.String(),
+	})
+	if h := c.options.DefaultWatchErrorHandler; h != nil {
+		if err := i.SetWatchErrorHandlerWithContext(h); err != nil {
+			return nil, err
+		}
+	}
+	if t := config.Transform; t != nil && !lw.DropManagedFields {
+		if err := i.SetTransform(t); err != nil {
+			return nil, err
+		}
+	}
+	return &member{
+		kind: k, form: f, scope: scope, informer: i,
+		records: i.GetIndexer().(dropin.Records),
+		share:   config.UnsafeDisableDeepCopy != nil && *config.UnsafeDisableDeepCopy,
+		removed: make(chan struct{}), ended: make(chan struct{}),
+	}, nil
+}
+
+const namespaceField = "metadata.namespace"
+
+// listWatch says what is listed and watched, and who may share it.
+func (c *informerCache) listWatch(k *kind, f form, scope string, config ctrlcache.Config) (*dropin.ListWatch, error) {
+	// One client for each: their rate limits are not for all kinds together.
+	client, err := kube.NewClientOn(c.config, c.options.HTTPClient)
+	if err != nil {
+		return nil, err
+	}
+	q := kube.Query{Resource: k.resource}
+	if config.LabelSelector != nil {
+		q.LabelSelector = config.LabelSelector.String()
+	}
+	if config.FieldSelector != nil {
+		q.FieldSelector = config.FieldSelector.String()
+	}
+	if k.namespaced {
+		q.Namespace = narrowed(scope, config.FieldSelector)
+	}
+	lw := &dropin.ListWatch{
+		Decode: f.decode, Needs: f.needs(), Grows: true,
+		DropManagedFields: stripsManagedFields(config.Transform),
+	}
+	variant := "grows"
+	if lw.DropManagedFields {
+		variant += ", without managedFields"
+	}
+	if config.EnableWatchBookmarks != nil && !*config.EnableWatchBookmarks {
+		variant += ", without bookmarks"
+		q.Tweak = func(o *metav1.ListOptions) { o.AllowWatchBookmarks = false }
+	}
+	lw.Query, lw.Share = q, dropin.ShareOf(client, q).Variant(variant)
+	lw.Open = func(n dropin.Needs) engine.Source { return kube.NewSource(client, lw.Asked(n)) }
+	return lw, nil
+}
+
+// narrowed returns the one namespace that is meant, if it is one: a user may be allowed
+// to read that and no other.
+func narrowed(scope string, selector fields.Selector) string {
+	if scope == "" && selector != nil {
+		scope, _ = selector.RequiresExactMatch(namespaceField)
+	}
+	return scope
+}
+
+// stripper is the function that TransformStripManagedFields returns.
+var stripper = reflect.ValueOf(ctrlcache.TransformStripManagedFields()).Pointer()
+
+func stripsManagedFields(t toolscache.TransformFunc) bool {
+	return t != nil && reflect.ValueOf(t).Pointer() == stripper
+}
+
+// defaultSyncPeriod is controller-runtime's.
+const defaultSyncPeriod = 10 * time.Hour
+
+// resyncPeriod returns a period within a tenth of the one that was asked for, so that
+// not all informers resync at the same time.
+func resyncPeriod(asked *time.Duration) time.Duration {
+	period := defaultSyncPeriod
+	if asked != nil {
+		period = *asked
+	}
+	return time.Duration(float64(period) * (0.9 + 0.2*rand.Float64()))
+}
+
+// run runs the informer until ctx ends or the member is removed.
+func (m *member) run(ctx context.Context) {
+	defer close(m.ended)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-m.removed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	m.informer.RunWithContext(logr.NewContext(ctx, cacheLog))
+}
+
+func (m *member) remove() { close(m.removed) }

@@ -1,0 +1,133 @@
+package ctrlcache_test
+
+import (
+	"context"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"weak"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/kinform/kinform/apisim"
+	"github.com/kinform/kinform/ctrlcache"
+)
+
+// TestRemoveInformer: the watch ends with its last reader, and with it the memory;
+// asking again makes another.
+func TestRemoveInformer(t *testing.T) {
+	e := newEnv(t)
+	e.create(configMap("default", "a", "red"))
+	c := e.cache(cache.Options{})
+	e.start(c)
+	typed := e.informer(c, &corev1.ConfigMap{})
+	e.informer(c, asMetadata())
+	e.watched("configmaps", 1)
+	store := typed.(toolscache.SharedIndexInformer).GetIndexer()
+	held := weak.Make(e.kept(store))
+
+	remove := func() {
+		t.Helper()
+		if err := c.RemoveInformer(e.ctx, &corev1.ConfigMap{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove()
+	e.watched("configmaps", 1)
+	e.get(c, "a", asMetadata())
+	if err := c.RemoveInformer(e.ctx, asMetadata()); err != nil {
+		t.Fatal(err)
+	}
+	e.watched("configmaps", 0)
+	remove() // nothing is there
+	typed, store = nil, nil
+	runtime.GC()
+	if held.Value() != nil {
+		t.Error("objects of removed informers are still in memory")
+	}
+
+	e.create(configMap("default", "b", "blue"))
+	e.get(c, "b", &corev1.ConfigMap{})
+	e.watched("configmaps", 1)
+}
+
+// kept returns an object that an informer's store keeps decoded.
+func (e *env) kept(store toolscache.Store) *corev1.ConfigMap {
+	e.t.Helper()
+	obj, _, err := store.GetByKey("default/a")
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return obj.(*corev1.ConfigMap)
+}
+
+// TestForbiddenKind: a kind that the server refuses holds up nobody else, and says why
+// it has not synced, wherever somebody asks. When it is allowed, it syncs.
+func TestForbiddenKind(t *testing.T) {
+	e := newEnv(t)
+	e.create(configMap("default", "a", "red"))
+	allow := e.server.Inject(apisim.Fault{Match: apisim.Match{Verb: "list", Resource: "secrets"}, Status: http.StatusForbidden})
+	refused := make(chan error, 100)
+	c := e.cache(cache.Options{DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) { refused <- err }})
+	health := ctrlcache.Healthz(c)
+	if err := health(nil); err == nil {
+		t.Error("a cache that was not started is healthy")
+	}
+	e.start(c)
+	if err := health(nil); err != nil {
+		t.Errorf("nothing was asked for: %v", err)
+	}
+	if _, err := c.GetInformer(e.ctx, &corev1.Secret{}, cache.BlockUntilSynced(false)); err != nil {
+		t.Fatal(err)
+	}
+	if err := await(e, "a refusal", refused); !apierrors.IsForbidden(err) {
+		t.Errorf("the watch error handler got %v", err)
+	}
+	e.get(c, "a", &corev1.ConfigMap{})
+
+	ctx, cancel := context.WithCancel(e.ctx)
+	cancel()
+	_, err := c.GetInformer(ctx, &corev1.Secret{})
+	if !apierrors.IsTimeout(err) {
+		t.Errorf("want a timeout, got %v", err)
+	}
+	for what, err := range map[string]error{"GetInformer": err, "Healthz": health(nil), "List": c.List(ctx, &corev1.SecretList{})} {
+		if err == nil || !strings.Contains(err.Error(), "forbidden") || !strings.Contains(err.Error(), "secrets") {
+			t.Errorf("%s does not name the cause: %v", what, err)
+		}
+	}
+	if c.WaitForCacheSync(ctx) {
+		t.Error("the cache says that it has synced")
+	}
+	allow()
+	e.informer(c, &corev1.Secret{})
+	if err := health(nil); err != nil {
+		t.Errorf("all has synced: %v", err)
+	}
+}
+
+// TestStop: a cache that was stopped has stopped everything, and says so.
+func TestStop(t *testing.T) {
+	e := newEnv(t)
+	e.create(configMap("default", "a", "red"))
+	c := e.cache(cache.Options{DefaultNamespaces: map[string]cache.Config{"default": {}, "kube-system": {}}})
+	i := e.informer(c, &corev1.ConfigMap{})
+	stop := e.start(c)
+	await(e, "sync", i.HasSyncedChecker().Done())
+	stop()
+	e.watched("configmaps", 0)
+	if !i.IsStopped() {
+		t.Error("the informer is not stopped")
+	}
+	ctx, cancel := context.WithTimeout(e.ctx, time.Minute)
+	defer cancel()
+	if err := c.List(ctx, &corev1.PodList{}); err == nil || !strings.Contains(err.Error(), "stopped") {
+		t.Errorf("a kind that was first asked for after the stop: %v", err)
+	}
+	e.get(c, "a", &corev1.ConfigMap{}) // what was there still is
+}

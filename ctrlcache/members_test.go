@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinform/kinform/apisim"
 	"github.com/kinform/kinform/ctrlcache"
@@ -25,27 +26,18 @@ func TestRemoveInformer(t *testing.T) {
 	e.create(configMap("default", "a", "red"))
 	c := e.cache(cache.Options{})
 	e.start(c)
-	typed := e.informer(c, &corev1.ConfigMap{})
 	e.informer(c, asMetadata())
+	held := weak.Make(e.kept(e.informer(c, &corev1.ConfigMap{})))
 	e.watched("configmaps", 1)
-	store := typed.(toolscache.SharedIndexInformer).GetIndexer()
-	held := weak.Make(e.kept(store))
 
-	remove := func() {
-		t.Helper()
-		if err := c.RemoveInformer(e.ctx, &corev1.ConfigMap{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	remove()
+	e.remove(c, &corev1.ConfigMap{})
 	e.watched("configmaps", 1)
 	e.get(c, "a", asMetadata())
-	if err := c.RemoveInformer(e.ctx, asMetadata()); err != nil {
-		t.Fatal(err)
-	}
+	e.remove(c, asMetadata())
 	e.watched("configmaps", 0)
-	remove() // nothing is there
-	typed, store = nil, nil
+	if err := c.RemoveInformer(e.ctx, &corev1.ConfigMap{}); err != nil {
+		t.Errorf("removing what is not there: %v", err)
+	}
 	runtime.GC()
 	if held.Value() != nil {
 		t.Error("objects of removed informers are still in memory")
@@ -56,10 +48,20 @@ func TestRemoveInformer(t *testing.T) {
 	e.watched("configmaps", 1)
 }
 
-// kept returns an object that an informer's store keeps decoded.
-func (e *env) kept(store toolscache.Store) *corev1.ConfigMap {
+// remove removes an informer, and waits for its end.
+func (e *env) remove(c cache.Cache, obj client.Object) {
 	e.t.Helper()
-	obj, _, err := store.GetByKey("default/a")
+	ended := ctrlcache.Ended(c, obj)
+	if err := c.RemoveInformer(e.ctx, obj); err != nil {
+		e.t.Fatal(err)
+	}
+	await(e, "the end of a removed informer", ended)
+}
+
+// kept returns an object that an informer's store keeps decoded.
+func (e *env) kept(i cache.Informer) *corev1.ConfigMap {
+	e.t.Helper()
+	obj, _, err := i.(toolscache.SharedIndexInformer).GetStore().GetByKey("default/a")
 	if err != nil {
 		e.t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ func benchmarks(n int) []benchmark {
 	all = append(all, customBenchmarks()...)
 	all = append(all, updatesBenchmarks(n)...)
 	all = append(all, contentionBenchmarks()...)
+	all = append(all, controllerBenchmarks()...)
 	return append(all, growthBenchmark(n), weightBenchmark())
 }
 

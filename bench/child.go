@@ -14,8 +14,8 @@ import (
 // task is what a child process is asked to do, as JSON in its environment.
 type task struct {
 	Work     string // a name in works
-	Side     string // who does it: clientGo, kinformTyped or kinformDropIn
-	Kind     string // "typed", "unstructured" or "both", for custom resources; "store" or "informer", for indexers
+	Side     string // who does it: clientGo, kinformTyped, kinformDropIn, or one of controllerruntime.go
+	Kind     string // "typed", "unstructured" or "both", for custom resources; "store" or "informer", for indexers; "one" or "three", for forms
 	Read     bool   // the handler reads each object; otherwise only its key
 	Handlers int
 	Updates  int
@@ -62,6 +62,9 @@ var works = map[string]func(context.Context, task) (metrics, error){
 	"update-list":   updateWhileListing,
 	"growth":        growth,
 	"weight":        weight,
+
+	"controller-sync":  syncController,
+	"controller-reads": readController,
 }
 
 // child runs the task and prints what it measured.

@@ -44,12 +44,11 @@ func (c *informerCache) unsynced() error {
 // waitSynced waits until the member has synced. If ctx ends before, the error is a
 // Timeout that names the cause.
 func (m *member) waitSynced(ctx context.Context) error {
-	synced := m.informer.HasSyncedChecker().Done()
-	if isClosed(synced) {
+	if m.informer.HasSynced() {
 		return nil // even if ctx has ended
 	}
 	select {
-	case <-synced:
+	case <-m.informer.HasSyncedChecker().Done():
 		return nil
 	case <-m.removed:
 	case <-m.ended:

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -21,6 +22,8 @@ import (
 	"github.com/kinform/kinform/cache"
 	"github.com/kinform/kinform/dynamicinformer"
 	"github.com/kinform/kinform/informers"
+	"github.com/kinform/kinform/internal/dropin"
+	"github.com/kinform/kinform/kube"
 	"github.com/kinform/kinform/metadatainformer"
 )
 
@@ -226,5 +229,52 @@ func TestIndexesAndStoresOfOneWatchAreEachInformersOwn(t *testing.T) {
 		if values := inf.GetIndexer().ListIndexFuncValues("mine"); len(values) != 1 || values[0] != value {
 			t.Errorf("index has values %v, want %q", values, value)
 		}
+	}
+}
+
+// growing returns an informer that shares a watch which grows.
+func (b *bench) growing(cfg *rest.Config, h *http.Client, needs dropin.Needs, decode dropin.Decoder, example runtime.Object) cache.SharedIndexInformer {
+	b.t.Helper()
+	client, err := kube.NewClientOn(cfg, h)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	lw := dropin.Bytes(nil, client, kube.Query{Resource: configMaps}, needs, decode)
+	lw.Share, lw.Grows = lw.Share.Variant("grows"), true
+	return cache.NewSharedIndexInformer(lw, example, 0, cache.Indexers{})
+}
+
+func TestAWatchGrowsWithItsReaders(t *testing.T) {
+	b := newBench(t)
+	cfg, h := b.user("alice")
+	meta := b.growing(cfg, h, dropin.Metadata, dropin.DecodeMetadata, &metav1.PartialObjectMetadata{})
+	heard := make(chan string, 100)
+	if _, err := meta.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { heard <- obj.(metav1.Object).GetName() },
+		UpdateFunc: func(any, any) { heard <- "an update" },
+		DeleteFunc: func(any) { heard <- "a deletion" },
+	}); err != nil {
+		t.Fatal(err)
+	}
+	defer b.run(meta)()
+	b.wantWatches(1, "second", meta)
+	typed := b.growing(cfg, h, dropin.Anything, dropin.DecodeTyped(&corev1.ConfigMap{}), &corev1.ConfigMap{})
+	defer b.run(typed)()
+	b.wantWatches(2, "third", meta, typed)
+	untyped := b.growing(cfg, h, dropin.JSON, dropin.DecodeUnstructured, &unstructured.Unstructured{})
+	defer b.run(untyped)()
+	b.wantWatches(3, "fourth", meta, typed, untyped)
+	again := b.growing(cfg, h, dropin.Metadata, dropin.DecodeMetadata, &metav1.PartialObjectMetadata{})
+	defer b.run(again)()
+	b.wantWatches(3, "fifth", meta, typed, untyped, again)
+
+	// Each object was added once, whatever it is held as since.
+	for _, want := range []string{"first", "second", "third", "fourth", "fifth"} {
+		if got := <-heard; got != want {
+			t.Errorf("the first handler heard of %s, want %s", got, want)
+		}
+	}
+	if obj, _, _ := typed.GetIndexer().GetByKey("default/first"); obj == nil || obj.(*corev1.ConfigMap).Data["a"] != "b" {
+		t.Errorf("the typed informer has %v", obj)
 	}
 }

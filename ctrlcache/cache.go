@@ -102,7 +102,10 @@ func (c *informerCache) runLocked(m *member) {
 func (c *informerCache) hasStarted() bool { return isClosed(c.began) }
 
 // WaitForCacheSync waits until the cache is started and every informer that it has by
-// then has synced. If ctx ends before, it logs which have not, and why.
+// then has synced. If ctx ends before, it logs which have not, and why. It does not wait
+// for kinds that the server refuses: every controller calls it before it begins, and one
+// kind that is forbidden would hold up all of them. Whoever reads such a kind, or asks
+// for its informer, waits for it.
 func (c *informerCache) WaitForCacheSync(ctx context.Context) bool {
 	select {
 	case <-c.began:
@@ -111,9 +114,20 @@ func (c *informerCache) WaitForCacheSync(ctx context.Context) bool {
 	}
 	synced := true
 	for _, m := range c.all() {
-		if err := m.waitSynced(ctx); err != nil && !isClosed(m.removed) {
+		select {
+		case <-m.informer.HasSyncedChecker().Done():
+		case <-m.refused:
+		case <-m.removed:
+		case <-m.ended:
+		case <-ctx.Done():
+		}
+		switch {
+		case m.informer.HasSynced(), isClosed(m.removed):
+		case isClosed(m.refused):
+			cacheLog.Info("The server refuses a kind; the others do not wait for it", "kind", m.kind.gvk, "cause", m.whyNot().Error())
+		default:
 			synced = false
-			cacheLog.Error(err, "The cache has not synced", "kind", m.kind.gvk)
+			cacheLog.Error(m.whyNot(), "The cache has not synced", "kind", m.kind.gvk)
 		}
 	}
 	return synced

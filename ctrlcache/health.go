@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"sync"
 
+	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
@@ -39,6 +43,35 @@ func (c *informerCache) unsynced() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// reporting returns what is called when a list or a watch has failed: the program's
+// handler, or else a logger. It notes a refusal first.
+func (m *member) reporting(handler toolscache.WatchErrorHandlerWithContext) toolscache.WatchErrorHandlerWithContext {
+	if handler == nil {
+		handler = logFailure
+	}
+	refused := sync.OnceFunc(func() { close(m.refused) })
+	return func(ctx context.Context, r *toolscache.Reflector, err error) {
+		if engine.ReasonOf(err).Refusal() {
+			refused()
+		}
+		handler(ctx, r, err)
+	}
+}
+
+// logFailure logs that a list or a watch has failed, with the cause. That a watch ends,
+// or that its version is forgotten, belongs to its life.
+func logFailure(ctx context.Context, r *toolscache.Reflector, err error) {
+	log := logr.FromContextOrDiscard(ctx).WithValues("resource", r.Name(), "type", r.TypeDescription())
+	switch {
+	case apierrors.IsResourceExpired(err), apierrors.IsGone(err), errors.Is(err, io.EOF):
+		log.V(4).Info("A watch has ended", "cause", err)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		log.V(1).Info("A watch was cut", "cause", err)
+	default:
+		log.Error(err, "List or watch failed, and will be tried again")
+	}
 }
 
 // waitSynced waits until the member has synced. If ctx ends before, the error is a

@@ -34,6 +34,7 @@ type member struct {
 	records  dropin.Records
 	share    bool // objects are given to callers without being copied
 
+	refused chan struct{} // closed when the server has refused it
 	removed chan struct{} // closed to end it
 	ended   chan struct{} // closed when it has ended, or will not be run
 }
@@ -76,22 +77,21 @@ func (c *informerCache) newMember(k *kind, f form, scope string) (*member, error
 		Indexers:          cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
 		ObjectDescription: lw.Query.String(),
 	})
-	if h := c.options.DefaultWatchErrorHandler; h != nil {
-		if err := i.SetWatchErrorHandlerWithContext(h); err != nil {
-			return nil, err
-		}
+	m := &member{
+		kind: k, form: f, scope: scope, informer: i,
+		records: i.GetIndexer().(dropin.Records),
+		share:   config.UnsafeDisableDeepCopy != nil && *config.UnsafeDisableDeepCopy,
+		refused: make(chan struct{}), removed: make(chan struct{}), ended: make(chan struct{}),
+	}
+	if err := i.SetWatchErrorHandlerWithContext(m.reporting(c.options.DefaultWatchErrorHandler)); err != nil {
+		return nil, err
 	}
 	if t := config.Transform; t != nil && !lw.DropManagedFields {
 		if err := i.SetTransform(t); err != nil {
 			return nil, err
 		}
 	}
-	return &member{
-		kind: k, form: f, scope: scope, informer: i,
-		records: i.GetIndexer().(dropin.Records),
-		share:   config.UnsafeDisableDeepCopy != nil && *config.UnsafeDisableDeepCopy,
-		removed: make(chan struct{}), ended: make(chan struct{}),
-	}, nil
+	return m, nil
 }
 
 const namespaceField = "metadata.namespace"

@@ -103,8 +103,8 @@ func TestForbiddenKind(t *testing.T) {
 			t.Errorf("%s does not name the cause: %v", what, err)
 		}
 	}
-	if c.WaitForCacheSync(ctx) {
-		t.Error("the cache says that it has synced")
+	if !c.WaitForCacheSync(e.ctx) {
+		t.Error("the cache waits for what is refused")
 	}
 	allow()
 	e.informer(c, &corev1.Secret{})

@@ -1,7 +1,7 @@
 # Every target that people use says what it does after ##; `make` alone lists them.
 
 SERVERS := go -C test/apiserver run ./cmd/build
-MODULES := ctrlcache test/apiserver test/controllerruntime bench tools/lint
+MODULES := ctrlcache examples/operator test/apiserver test/controllerruntime bench tools/lint
 GOTEST  := go test -race -timeout 15m
 
 .DEFAULT_GOAL := help
@@ -34,6 +34,7 @@ real: servers ## the tests against the real kube-apiserver and etcd
 OLDER := -modfile=go036.mod -tags clientgo036
 modules: servers ## the tests of the other modules, and the drop-ins with client-go's minor before
 	go -C ctrlcache test -race -timeout 10m ./...
+	go -C examples/operator test -timeout 10m ./...
 	go -C test/controllerruntime test -timeout 10m ./...
 	go -C bench test .
 	go build $(OLDER) ./cache/... ./informers/... ./dynamicinformer ./metadatainformer

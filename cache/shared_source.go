@@ -173,7 +173,7 @@ func (w *lazyWatch) Close() error {
 // the object: the source has grown, and has brought the same state again.
 func (s *sharedIndexInformer) heldOtherwise(d engine.Delta, old, obj any) bool {
 	lw, ok := s.lw.(*dropin.ListWatch)
-	if !ok || !lw.Grows || d.Old == d.New || d.Old.Version() != d.New.Version() || d.Old.UID() != d.New.UID() {
+	if !ok || !lw.Grows || d.Kind != engine.Updated || d.Old.Version() != d.New.Version() || d.Old.UID() != d.New.UID() {
 		return false
 	}
 	return d.Old.Format() != d.New.Format() || lw.Needs == dropin.Metadata && equality.Semantic.DeepEqual(old, obj)

@@ -11,6 +11,11 @@
 // compared with the store: nobody misses an event, gets one twice, or reads an older
 // state than before.
 //
+// A manager makes the connections for its cache, too. With a configuration of kube.Tuned
+// long lists come faster:
+//
+//	cfg, err := kube.Tuned(cfg)
+//
 // Every option of cache.Options means what it means in controller-runtime, and errors
 // are the same. Some things are better than there:
 //

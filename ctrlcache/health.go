@@ -53,7 +53,7 @@ func (m *member) reporting(handler toolscache.WatchErrorHandlerWithContext) tool
 	}
 	refused := sync.OnceFunc(func() { close(m.refused) })
 	return func(ctx context.Context, r *toolscache.Reflector, err error) {
-		if engine.ReasonOf(err).Refusal() {
+		if m.status().Reason.Refusal() {
 			refused()
 		}
 		handler(ctx, r, err)

@@ -3,6 +3,7 @@ package ctrlcache
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/kinform/kinform/kube"
 )
 
 // settings are a cache's options by kind and namespace, with all defaults filled in.
@@ -33,7 +36,7 @@ type kindSettings struct {
 func withDefaults(cfg *rest.Config, o cache.Options) (cache.Options, error) {
 	var err error
 	if o.HTTPClient == nil {
-		if o.HTTPClient, err = rest.HTTPClientFor(cfg); err != nil {
+		if o.HTTPClient, err = httpClient(cfg); err != nil {
 			return o, fmt.Errorf("no HTTP client for %s: %w", cfg.Host, err)
 		}
 	}
@@ -46,6 +49,15 @@ func withDefaults(cfg *rest.Config, o cache.Options) (cache.Options, error) {
 		}
 	}
 	return o, nil
+}
+
+// httpClient returns a client that reads long lists fast.
+func httpClient(cfg *rest.Config) (*http.Client, error) {
+	tuned, err := kube.Tuned(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return rest.HTTPClientFor(tuned)
 }
 
 // settingsOf resolves options. What is said of a kind in a namespace goes before what

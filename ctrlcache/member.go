@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	toolscache "k8s.io/client-go/tools/cache"
-	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 
-	"github.com/kinform/kinform/cache"
+	dropins "github.com/kinform/kinform/cache"
 	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/dropin"
 	"github.com/kinform/kinform/kube"
@@ -72,9 +72,9 @@ func (c *informerCache) newMember(k *kind, f form, scope string) (*member, error
 	if err != nil {
 		return nil, err
 	}
-	i := cache.NewSharedIndexInformerWithOptions(lw, f.example(), cache.SharedIndexInformerOptions{
+	i := dropins.NewSharedIndexInformerWithOptions(lw, f.example(), dropins.SharedIndexInformerOptions{
 		ResyncPeriod:      resyncPeriod(config.SyncPeriod),
-		Indexers:          cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
+		Indexers:          dropins.Indexers{dropins.NamespaceIndex: dropins.MetaNamespaceIndexFunc},
 		ObjectDescription: lw.Query.String(),
 	})
 	m := &member{
@@ -97,7 +97,7 @@ func (c *informerCache) newMember(k *kind, f form, scope string) (*member, error
 const namespaceField = "metadata.namespace"
 
 // listWatch says what is listed and watched, and who may share it.
-func (c *informerCache) listWatch(k *kind, f form, scope string, config ctrlcache.Config) (*dropin.ListWatch, error) {
+func (c *informerCache) listWatch(k *kind, f form, scope string, config cache.Config) (*dropin.ListWatch, error) {
 	// One client for each: their rate limits are not for all kinds together.
 	client, err := kube.NewClientOn(c.config, c.options.HTTPClient)
 	if err != nil {
@@ -140,7 +140,7 @@ func narrowed(scope string, selector fields.Selector) string {
 }
 
 // stripper is the function that TransformStripManagedFields returns.
-var stripper = reflect.ValueOf(ctrlcache.TransformStripManagedFields()).Pointer()
+var stripper = reflect.ValueOf(cache.TransformStripManagedFields()).Pointer()
 
 func stripsManagedFields(t toolscache.TransformFunc) bool {
 	return t != nil && reflect.ValueOf(t).Pointer() == stripper

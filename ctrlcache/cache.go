@@ -142,7 +142,7 @@ func (c *informerCache) all() []*member {
 // NeedLeaderElection is false: followers keep their caches warm.
 func (c *informerCache) NeedLeaderElection() bool { return false }
 
-// GetInformer returns the informer of an object's kind and form. Unless it is told not
+// GetInformer returns the informer of an object's kind and form. Unless it is asked not
 // to, it waits until the informer has synced, if the cache is started.
 func (c *informerCache) GetInformer(ctx context.Context, obj client.Object, o ...cache.InformerGetOption) (cache.Informer, error) {
 	f, err := c.formOf(obj)

@@ -25,7 +25,7 @@
 //   - List selects by label, namespace and index before it decodes anything.
 //   - TransformStripManagedFields costs nothing: the fields are cut out of the bytes.
 //   - A kind that does not sync says why: in the log, in the error of a read or of
-//     GetInformer that has waited in vain, and in [Healthz].
+//     GetInformer that has waited without result, and in [Healthz].
 //   - A kind that the server refuses (forbidden, no such resource) holds up nobody who
 //     does not read it. WaitForCacheSync, which every controller calls before it begins,
 //     does not wait for it; who reads it, or asks for its informer, does.

@@ -18,7 +18,7 @@ import (
 )
 
 // form is how objects are read: as a Go type, as metadata alone, or as unstructured
-// data. It is told by the type of what is read into.
+// data. The type of what is read into decides it.
 type form struct {
 	gvk schema.GroupVersionKind
 	// of is the type of the objects, a struct.

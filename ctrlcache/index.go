@@ -65,7 +65,7 @@ func (m *member) byFields(selector fields.Selector, namespace string) (iter.Seq[
 	indexes := m.informer.GetIndexer().GetIndexers()
 	for _, w := range wanted {
 		if indexes[indexOf(w.Field)] == nil {
-			return nil, fmt.Errorf("Index with name %s does not exist", indexOf(w.Field)) //nolint:staticcheck // as client-go says it
+			return nil, fmt.Errorf("Index with name %s does not exist", indexOf(w.Field)) // as client-go says it
 		}
 	}
 	found := m.records.RecordsBy(indexOf(wanted[0].Field), indexed(namespace, wanted[0].Value))

@@ -17,7 +17,7 @@ import (
 )
 
 // noPages is what lists have in place of a token: a cache has no pages, and a caller
-// who asks for the next one is told so.
+// who asks for the next one gets an error.
 const noPages = "continue-not-supported"
 
 // List reads objects into a list, in no order. What cannot be decoded is left out.

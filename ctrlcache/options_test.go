@@ -18,7 +18,7 @@ import (
 func colored(color string) labels.Selector { return labels.SelectorFromSet(labels.Set{"color": color}) }
 
 // TestNamespaces: a cache sees the namespaces that it was given, each with its own
-// settings, and handlers hear of all of them.
+// settings, and handlers get all of them.
 func TestNamespaces(t *testing.T) {
 	e := newEnv(t)
 	e.namespaces("one", "two")
@@ -70,7 +70,7 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// sees compares what is listed, and what a handler hears of, with what is wanted.
+// sees compares what is listed, and what a handler gets, with what is wanted.
 func (e *env) sees(c cache.Cache, want []string) {
 	e.t.Helper()
 	names := slices.DeleteFunc(e.names(c), func(name string) bool { return strings.Contains(name, "kube-") })

@@ -25,7 +25,7 @@ func TestDoubtfulEventsHoldNothingUp(t *testing.T) {
 			state := fmt.Sprintf("u1@%d", version)
 			s.sets(fmt.Sprint(version), map[string]string{"a": state})
 			s.sends(modified("a", state))
-			time.Sleep(time.Millisecond)
+			synctest.Wait()
 			if got := inf.Get("ns/a").Version().String(); got != fmt.Sprint(version) {
 				t.Fatalf("the store has version %s of an object a moment after %d was sent", got, version)
 			}

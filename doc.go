@@ -63,7 +63,7 @@
 // Objects are shared between all readers and must not be changed; copy them first
 // (DeepCopy). A change would be seen by other readers, and in later states of the
 // same object, as states share their equal parts. It disappears when the object has
-// not been read for a while, and after sixteen states at the latest. The cache
+// not been read for a while, and after 64 states at the latest. The cache
 // itself holds bytes and cannot be corrupted. Options.MutationDetector finds the
 // reader that made the change.
 package kinform

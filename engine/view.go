@@ -72,7 +72,7 @@ type decoding struct {
 
 // mostTaken bounds how many states in a row take over parts. A part that a reader has
 // changed by mistake passes from state to state; this is how it ends.
-const mostTaken = 15
+const mostTaken = 63
 
 // born makes r the record of an object.
 func (r *Record) born(obj any) { r.decodings.Store(&decoding{obj: obj}) }

@@ -21,9 +21,11 @@ var namespaceIndex = reflect.ValueOf(MetaNamespaceIndexFunc).Pointer()
 // index adds an index to a collection.
 func (x *sharedIndexer) index(to *storeOf, name string, f IndexFunc) error {
 	isNamespace := reflect.ValueOf(f).Pointer() == namespaceIndex
+	var only [1]string // the collection calls it for one record at a time, and copies what it gets
 	return to.AddIndex(engine.Indexer{Name: to.prefix + name, Values: func(r *engine.Record) ([]string, error) {
 		if isNamespace && !x.view.Alters {
-			return []string{r.Namespace()}, nil // nothing has to be decoded for it
+			only[0] = r.Namespace() // nothing has to be decoded for it
+			return only[:], nil
 		}
 		obj, err := to.Decode(r, x.view, engine.Pass)
 		if err != nil {

@@ -69,7 +69,8 @@ func (p *Partition) reach(v Version) {
 	p.version = v
 }
 
-// Indexer computes the values under which a record is found.
+// Indexer computes the values under which a record is found. Values is called for one
+// record at a time, and may use its result's memory again.
 type Indexer struct {
 	Name   string
 	Values func(*Record) ([]string, error)

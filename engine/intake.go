@@ -179,10 +179,10 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 	}
 	record, err := r.in.record(ev.Item, true)
 	gone := ev.Type == wire.Deleted
-	if known := (*rejection)(nil); errors.As(err, &known) {
-		return r.takeRejected(known, gone, batch), nil
-	}
 	if err != nil {
+		if known := (*rejection)(nil); errors.As(err, &known) {
+			return r.takeRejected(known, gone, batch), nil
+		}
 		return batch, fmt.Errorf("watch %s: an event after version %s: %w", r.source, r.version, err)
 	}
 	held := r.in.held

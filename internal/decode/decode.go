@@ -45,16 +45,13 @@ func SpeaksProtobuf(t reflect.Type) bool {
 func Typed(r *engine.Record, near engine.Neighbour, t reflect.Type) (any, error) {
 	v := reflect.New(t)
 	obj := v.Interface()
-	read := func(raw []byte) error { return into(obj, r.Format(), raw) }
-	with := withBytes
-	switch m, ok := obj.(message); {
-	case r.Format() == wire.JSON:
-		// A type's own UnmarshalJSON may keep what it is given.
-		with = withOwnBytes
-	case ok && near.Object != nil && reflect.TypeOf(near.Object) == v.Type():
-		read = func(raw []byte) error { return intoNear(m, raw, near) }
+	var err error
+	if m, ok := obj.(message); ok && r.Format() == wire.Protobuf && near.Object != nil && reflect.TypeOf(near.Object) == v.Type() {
+		err = withBytes(r, func(raw []byte) error { return intoNear(m, raw, near) })
+	} else {
+		err = Into(r, obj)
 	}
-	if err := with(r, read); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return obj, nil
@@ -63,11 +60,11 @@ func Typed(r *engine.Record, near engine.Neighbour, t reflect.Type) (any, error)
 // Into reads a record into an object of a struct type that is its zero value. The
 // object shares nothing with others.
 func Into(r *engine.Record, obj any) error {
-	with := withBytes
 	if r.Format() == wire.JSON {
-		with = withOwnBytes // as for Typed
+		// A type's own UnmarshalJSON may keep what it is given.
+		return into(obj, wire.JSON, r.AppendBytes(nil))
 	}
-	return with(r, func(raw []byte) error { return into(obj, r.Format(), raw) })
+	return withBytes(r, func(raw []byte) error { return into(obj, r.Format(), raw) })
 }
 
 // intoNear reads protobuf into an object, with another state of it decoded.
@@ -136,9 +133,4 @@ func withBytes(r *engine.Record, read func([]byte) error) error {
 		}
 	}()
 	return read(*buf)
-}
-
-// withOwnBytes calls a function with a copy of a record's bytes, which it may keep.
-func withOwnBytes(r *engine.Record, read func([]byte) error) error {
-	return read(r.AppendBytes(nil))
 }

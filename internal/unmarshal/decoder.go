@@ -25,7 +25,9 @@ const (
 
 // decoders are kept for the words that they know. The first that is free is taken, so
 // that few goroutines use few of them.
-var decoders [mostDecoders]struct {
+var decoders [mostDecoders]sharedDecoder
+
+type sharedDecoder struct {
 	sync.Mutex
 	decoder
 }
@@ -37,15 +39,20 @@ func with(decode func(*decoder) error) error {
 		if !d.TryLock() {
 			continue
 		}
-		defer d.Unlock() // also if decode panics
 		if d.words == nil {
 			d.words = newWords(i < wellRead)
 		}
-		d.words.begin()
-		defer d.forget()
-		return decode(&d.decoder)
+		return d.with(decode)
 	}
 	return decode(&decoder{})
+}
+
+// with decodes with a decoder that is locked, and frees it, also if decode panics.
+func (d *sharedDecoder) with(decode func(*decoder) error) error {
+	defer d.Unlock()
+	d.words.begin()
+	defer d.forget()
+	return decode(&d.decoder)
 }
 
 // forget drops what belongs to the object that was decoded.

@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/unmarshal"
@@ -60,10 +59,6 @@ func Typed(r *engine.Record, near engine.Neighbour, t reflect.Type) (any, error)
 // Into reads a record into an object of a struct type that is its zero value. The
 // object shares nothing with others.
 func Into(r *engine.Record, obj any) error {
-	if r.Format() == wire.JSON {
-		// A type's own UnmarshalJSON may keep what it is given.
-		return into(obj, wire.JSON, r.AppendBytes(nil))
-	}
 	return withBytes(r, func(raw []byte) error { return into(obj, r.Format(), raw) })
 }
 
@@ -104,7 +99,7 @@ func Fields(r *engine.Record) (map[string]any, error) {
 
 func into(obj any, f wire.Format, raw []byte) error {
 	if f == wire.JSON {
-		return kjson.UnmarshalCaseSensitivePreserveInts(raw, obj)
+		return unmarshal.JSONInto(raw, obj)
 	}
 	m, ok := obj.(message)
 	if !ok {

@@ -12,6 +12,12 @@ type decoder struct {
 	scratch []byte   // of a string with escapes
 	numbers []uint64 // what is left of the present object's memory for numbers
 	fresh   int      // how many bytes were decoded beside a neighbour
+
+	// A document in JSON that is being read, its arrays and objects, and the next of
+	// these.
+	doc        []byte
+	containers []container
+	at         int
 }
 
 const (
@@ -69,10 +75,13 @@ func (d *decoder) forget() {
 	if cap(d.entries) > mostScratch {
 		d.entries = nil
 	}
+	if cap(d.containers) > mostScratch {
+		d.containers = nil
+	}
 }
 
 // Scratch memory beyond this is not kept for the next object.
 const (
 	largestScratch = 64 << 10 // bytes
-	mostScratch    = 4 << 10  // values, of 16 to 40 bytes
+	mostScratch    = 4 << 10  // values, of 12 to 40 bytes
 )

@@ -1,6 +1,6 @@
 // Package unmarshal makes objects of what a server sent: of protobuf, what the
 // Unmarshal methods that are generated for Kubernetes' types make; of JSON, what
-// sigs.k8s.io/json makes of an object of no type. The result is the same; the time
+// sigs.k8s.io/json makes, of a Go type or of none. The result is the same; the time
 // and the memory are less:
 //
 //   - strings that were seen before are not made again. The objects of a cluster

@@ -152,23 +152,42 @@ func literal(b []byte, word string, value any) (any, []byte, error) {
 
 // number reads a number. Its syntax is checked here; strconv computes its value.
 func number(b []byte) (any, []byte, error) {
+	n, whole := numeral(b)
+	if n == 0 {
+		return nil, nil, errOdd
+	}
+	if whole {
+		if v, err := strconv.ParseInt(string(b[:n]), 10, 64); err == nil {
+			return v, b[n:], nil
+		}
+	}
+	v, err := strconv.ParseFloat(string(b[:n]), 64)
+	if err != nil {
+		return nil, nil, errOdd
+	}
+	return v, b[n:], nil
+}
+
+// numeral returns how many bytes the number has that b begins with, 0 if there is none,
+// and whether it is written as a whole number.
+func numeral(b []byte) (n int, isWhole bool) {
 	i := 0
 	if i < len(b) && b[i] == '-' {
 		i++
 	}
 	whole := digits(b[i:])
 	if whole == 0 || whole > 1 && b[i] == '0' {
-		return nil, nil, errOdd
+		return 0, false
 	}
 	i += whole
-	fraction := false
+	isWhole = true
 	if i < len(b) && b[i] == '.' {
 		n := digits(b[i+1:])
 		if n == 0 {
-			return nil, nil, errOdd
+			return 0, false
 		}
 		i += 1 + n
-		fraction = true
+		isWhole = false
 	}
 	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
 		i++
@@ -177,21 +196,12 @@ func number(b []byte) (any, []byte, error) {
 		}
 		n := digits(b[i:])
 		if n == 0 {
-			return nil, nil, errOdd
+			return 0, false
 		}
 		i += n
-		fraction = true
+		isWhole = false
 	}
-	if !fraction {
-		if v, err := strconv.ParseInt(string(b[:i]), 10, 64); err == nil {
-			return v, b[i:], nil
-		}
-	}
-	v, err := strconv.ParseFloat(string(b[:i]), 64)
-	if err != nil {
-		return nil, nil, errOdd
-	}
-	return v, b[i:], nil
+	return i, isWhole
 }
 
 func digits(b []byte) int {

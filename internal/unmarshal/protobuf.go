@@ -171,9 +171,9 @@ func (d *decoder) value(f *field, at unsafe.Pointer, b, tag, more []byte, depth 
 	case opTimePtr:
 		return decodeTime(b, (*metav1.Time)(pointee(f, at)))
 	case opQuantity:
-		return odd(d.words.quantity(b, (*resource.Quantity)(at)))
+		return odd(d.words.quantity(b, false, (*resource.Quantity)(at)))
 	case opQuantityPtr:
-		return odd(d.words.quantity(b, (*resource.Quantity)(pointee(f, at))))
+		return odd(d.words.quantity(b, false, (*resource.Quantity)(pointee(f, at))))
 	case opStringMap:
 		return entry(d, at, b, tag, more, mapString)
 	case opBytesMap:
@@ -257,7 +257,7 @@ func mapBytes(_ *decoder, b []byte) ([]byte, error) {
 }
 
 func mapQuantity(d *decoder, b []byte) (q resource.Quantity, err error) {
-	return q, odd(d.words.quantity(b, &q))
+	return q, odd(d.words.quantity(b, false, &q))
 }
 
 // alike counts the fields at the start of b that have a tag.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/kinform/kinform/internal/objects"
@@ -188,6 +189,12 @@ func fill(r *rand.Rand, v reflect.Value, depth int) {
 		return
 	case *runtime.RawExtension:
 		x.Raw = []byte(`{"a":1}`)
+		return
+	case *metav1.FieldsV1:
+		x.Raw = []byte(`{"f:a":{"f:b": {}}}`)
+		return
+	case *intstr.IntOrString:
+		*x = []intstr.IntOrString{intstr.FromInt32(r.Int32()), intstr.FromString(randomText(r))}[r.IntN(2)]
 		return
 	case *metav1.TypeMeta:
 		return

@@ -49,6 +49,7 @@ type word struct {
 
 type quantity struct {
 	encoded string
+	json    bool // encoded is
 	value   resource.Quantity
 }
 
@@ -98,22 +99,26 @@ func (w *words) find(b []byte) *word {
 	return &w.last[i]
 }
 
-// quantity decodes a quantity. Those that are plain numbers are remembered; larger
-// or finer ones hold a pointer, which two objects should not share.
-func (w *words) quantity(b []byte, into *resource.Quantity) error {
+// quantity decodes a quantity, from protobuf or JSON. Those that are plain numbers are
+// remembered; larger or finer ones hold a pointer, which two objects should not share.
+func (w *words) quantity(b []byte, json bool, into *resource.Quantity) error {
+	decode := into.Unmarshal
+	if json {
+		decode = into.UnmarshalJSON
+	}
 	if w == nil {
-		return into.Unmarshal(b)
+		return decode(b)
 	}
 	place := &w.quantities[maphash.Bytes(seed, b)%sharedQuantities]
-	if place.encoded == string(b) && len(b) > 0 {
+	if place.encoded == string(b) && place.json == json && len(b) > 0 {
 		*into = place.value
 		return nil
 	}
-	if err := into.Unmarshal(b); err != nil {
+	if err := decode(b); err != nil {
 		return err
 	}
 	if len(b) <= longestShared && isPlain(into) {
-		*place = quantity{string(b), *into}
+		*place = quantity{string(b), json, *into}
 	}
 	return nil
 }

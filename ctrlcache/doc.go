@@ -44,7 +44,8 @@
 //	form.go       the three forms in which objects are read
 //	member.go     one kind in one form and one scope: its informer
 //	read.go       Get
-//	list.go       List
+//	list.go       List: what is selected
+//	fill.go       List: what is selected is read
 //	index.go      IndexField, and selection by fields
 //	several.go    informers of several namespaces that look like one
 //	health.go     why something has not synced

@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"reflect"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinform/kinform/engine"
@@ -128,49 +125,4 @@ func (m *member) matches(r *engine.Record, selector labels.Selector) bool {
 	}
 	o, ok := obj.(metav1.Object)
 	return ok && selector.Matches(labels.Set(o.GetLabels()))
-}
-
-// fill reads what was selected into a list's items.
-func fill(out client.ObjectList, found []taken) error {
-	to, err := meta.GetItemsPtr(out)
-	if err != nil {
-		return err
-	}
-	items := reflect.ValueOf(to).Elem()
-	n := 0
-	for _, s := range found {
-		n += len(s.chosen)
-	}
-	if elem := items.Type().Elem(); len(found) > 0 && elem == found[0].form.of {
-		fillValues(items, n, found)
-		return nil
-	}
-	// Items that are pointers, or anything: each object is made by itself.
-	objs := make([]runtime.Object, 0, n)
-	for _, s := range found {
-		for _, r := range s.chosen {
-			obj := reflect.New(s.form.of).Interface()
-			if s.read(r, obj, s.shared) == nil {
-				objs = append(objs, obj.(runtime.Object))
-			}
-		}
-	}
-	return meta.SetList(out, objs)
-}
-
-// fillValues reads into items that are the objects themselves, without a copy.
-func fillValues(items reflect.Value, n int, found []taken) {
-	values := reflect.MakeSlice(items.Type(), n, n)
-	at := 0
-	for _, s := range found {
-		for _, r := range s.chosen {
-			if s.read(r, values.Index(at).Addr().Interface(), s.shared) == nil {
-				at++
-			}
-		}
-	}
-	for i := at; i < n; i++ {
-		values.Index(i).SetZero() // of objects that could be read in part
-	}
-	items.Set(values.Slice(0, at))
 }

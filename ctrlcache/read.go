@@ -86,11 +86,22 @@ func (m *member) read(r *engine.Record, to any, shared bool) error {
 	case obj != nil:
 		return m.form.copyInto(obj, to)
 	}
-	if err := m.form.into(r, to); err != nil {
+	if err := m.intoContained(r, to); err != nil {
 		if _, known := m.records.Object(r); known != nil {
 			return known // it names the object, and was counted
 		}
 		return err
 	}
 	return nil
+}
+
+// intoContained turns a panic of a type's own decoder into an error. A list reads
+// objects in goroutines of its own.
+func (m *member) intoContained(r *engine.Record, to any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return m.form.into(r, to)
 }

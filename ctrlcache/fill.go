@@ -1,0 +1,98 @@
+package ctrlcache
+
+import (
+	"reflect"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// fill reads what was selected into a list's items.
+func fill(out client.ObjectList, found []taken) error {
+	to, err := meta.GetItemsPtr(out)
+	if err != nil {
+		return err
+	}
+	items := reflect.ValueOf(to).Elem()
+	n := 0
+	for _, s := range found {
+		n += len(s.chosen)
+	}
+	if elem := items.Type().Elem(); len(found) > 0 && elem == found[0].form.of {
+		fillValues(items, n, found)
+		return nil
+	}
+	// Items that are pointers, or anything: each object is made by itself.
+	objs := make([]apiruntime.Object, 0, n)
+	for _, s := range found {
+		for _, r := range s.chosen {
+			obj := reflect.New(s.form.of).Interface()
+			if s.read(r, obj, s.shared) == nil {
+				objs = append(objs, obj.(apiruntime.Object))
+			}
+		}
+	}
+	return meta.SetList(out, objs)
+}
+
+// fillValues reads into items that are the objects themselves, without a copy. What
+// cannot be read is left out.
+func fillValues(items reflect.Value, n int, found []taken) {
+	values := reflect.MakeSlice(items.Type(), n, n)
+	failed := make([]bool, n)
+	from := 0
+	for _, s := range found {
+		inBlocks(len(s.chosen), func(i int) {
+			failed[from+i] = s.read(s.chosen[i], values.Index(from+i).Addr().Interface(), s.shared) != nil
+		})
+		from += len(s.chosen)
+	}
+	at := 0
+	for i := range n {
+		if failed[i] {
+			continue
+		}
+		if at < i {
+			values.Index(at).Set(values.Index(i))
+		}
+		at++
+	}
+	for i := at; i < n; i++ {
+		values.Index(i).SetZero()
+	}
+	items.Set(values.Slice(0, at))
+}
+
+const (
+	// block is how many objects a goroutine reads at a time.
+	block = 128
+	// mostReaders is how many goroutines read for one list: the process has other work.
+	mostReaders = 4
+)
+
+// inBlocks calls read for 0 to n-1: a few in turn, many by several goroutines, as
+// decoding an object takes longer than copying one does.
+func inBlocks(n int, read func(i int)) {
+	var next atomic.Int64
+	work := func() {
+		for {
+			from := int(next.Add(block)) - block
+			if from >= n {
+				return
+			}
+			for i := from; i < min(from+block, n); i++ {
+				read(i)
+			}
+		}
+	}
+	var others sync.WaitGroup
+	for range min(mostReaders, runtime.GOMAXPROCS(0), (n+block-1)/block) - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+}

@@ -20,6 +20,7 @@ check: ## formatting and vet, in every module
 	  if [ -n "$$unformatted" ]; then echo "not gofmt'ed: $$unformatted"; exit 1; fi
 	go vet ./...
 	@for m in $(MODULES); do echo "go vet in $$m"; go -C $$m vet ./... || exit 1; done
+	go -C bench vet -tags controllerruntime .
 
 servers: ## build etcd, kube-apiserver and kubectl once, into the user's cache folder
 	$(SERVERS)

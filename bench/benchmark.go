@@ -34,6 +34,9 @@ type side struct {
 	name string
 	task task
 	env  []string
+	// tag, if there is one, is the build tag of the program that does the work, so that
+	// what it links weighs on no other side.
+	tag string
 	// objects, if not 0, is how many the server has for this side.
 	objects int
 }
@@ -79,8 +82,12 @@ func (b benchmark) run(ctx context.Context, l *lab) (outcome, error) {
 			if *profile != "" && round == n-1 {
 				t.Profile = fmt.Sprintf("%s-%s-%d.prof", *profile, b.name, i)
 			}
+			program, err := l.program(ctx, s.tag)
+			if err != nil {
+				return outcome{}, err
+			}
 			began := time.Now()
-			m, err := runChild(ctx, t, s.env)
+			m, err := runChild(ctx, program, t, s.env)
 			if err != nil {
 				return outcome{}, fmt.Errorf("%s: %w", s.name, err)
 			}
@@ -112,15 +119,15 @@ func median(ms []metrics) metrics {
 // longest is how long one run may take.
 const longest = 15 * time.Minute
 
-// runChild runs a task in a process of its own.
-func runChild(ctx context.Context, t task, env []string) (metrics, error) {
+// runChild has a program, in a process of its own, run a task.
+func runChild(ctx context.Context, program string, t task, env []string) (metrics, error) {
 	text, err := json.Marshal(t)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd := exec.CommandContext(ctx, program)
 	cmd.Env = append(append(os.Environ(), taskVariable+"="+string(text)), env...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr

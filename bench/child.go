@@ -62,9 +62,6 @@ var works = map[string]func(context.Context, task) (metrics, error){
 	"update-list":   updateWhileListing,
 	"growth":        growth,
 	"weight":        weight,
-
-	"controller-sync":  syncController,
-	"controller-reads": readController,
 }
 
 // child runs the task and prints what it measured.

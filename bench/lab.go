@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,6 +31,33 @@ type lab struct {
 	replay       *replay
 	sim          *apisim.Server
 	simObjects   int
+	programs     map[string]string // by build tag
+	folder       string            // where they are
+}
+
+// program returns this program, built with a tag if there is one.
+func (l *lab) program(ctx context.Context, tag string) (string, error) {
+	if tag == "" {
+		return os.Args[0], nil
+	}
+	if made := l.programs[tag]; made != "" {
+		return made, nil
+	}
+	if l.folder == "" {
+		var err error
+		if l.folder, err = os.MkdirTemp("", "kinform-bench-"); err != nil {
+			return "", err
+		}
+	}
+	made := filepath.Join(l.folder, tag)
+	if _, _, err := goCommand(ctx, nil, "build", "-tags", tag, "-o", made, "."); err != nil {
+		return "", err
+	}
+	if l.programs == nil {
+		l.programs = map[string]string{}
+	}
+	l.programs[tag] = made
+	return made, nil
 }
 
 // server returns how to reach a server that has n objects.
@@ -67,7 +95,7 @@ func (l *lab) realWith(ctx context.Context, there *bool, verify string, populate
 		return s, err
 	}
 	fmt.Fprintf(os.Stderr, "%d objects on the server after %.0f s\n", l.objects, time.Since(began).Seconds())
-	m, err := runChild(ctx, task{Work: verify, Server: s, Objects: l.objects}, nil)
+	m, err := runChild(ctx, os.Args[0], task{Work: verify, Server: s, Objects: l.objects}, nil)
 	if err != nil {
 		return s, err
 	}
@@ -117,7 +145,7 @@ func (l *lab) simOf(n int) (server, error) {
 	return server{Host: l.sim.URL()}, err
 }
 
-// close stops every server that runs.
+// close stops every server that runs, and removes what was built.
 func (l *lab) close() {
 	if l.real != nil {
 		if err := l.real.Close(); err != nil {
@@ -129,6 +157,9 @@ func (l *lab) close() {
 	}
 	if l.sim != nil {
 		_ = l.sim.Close()
+	}
+	if l.folder != "" {
+		_ = os.RemoveAll(l.folder)
 	}
 	*l = lab{objects: l.objects}
 }

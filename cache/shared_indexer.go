@@ -165,8 +165,8 @@ func (x *sharedIndexer) RecordsBy(index, value string) iter.Seq[*engine.Record] 
 func (x *sharedIndexer) Object(r *engine.Record) (any, error) { return x.object(r, engine.Read) }
 
 // Wanted returns the object of a record if it is worth sharing, else nil.
-func (x *sharedIndexer) Wanted(r *engine.Record) (any, error) {
-	return x.store.Load().Wanted(r, x.view)
+func (x *sharedIndexer) Wanted(r *engine.Record, use engine.Use) (any, error) {
+	return x.store.Load().Wanted(r, x.view, use)
 }
 
 // Alters reports whether a transform makes objects other than their records.

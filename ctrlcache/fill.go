@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinform/kinform/engine"
 )
 
 // fill reads what was selected into a list's items.
@@ -22,8 +24,12 @@ func fill(out client.ObjectList, found []taken) error {
 	for _, s := range found {
 		n += len(s.chosen)
 	}
+	use := engine.Read
+	if n > longList {
+		use = engine.ReadAll
+	}
 	if elem := items.Type().Elem(); len(found) > 0 && elem == found[0].form.of {
-		fillValues(items, n, found)
+		fillValues(items, n, found, use)
 		return nil
 	}
 	// Items that are pointers, or anything: each object is made by itself.
@@ -31,7 +37,7 @@ func fill(out client.ObjectList, found []taken) error {
 	for _, s := range found {
 		for _, r := range s.chosen {
 			obj := reflect.New(s.form.of).Interface()
-			if s.read(r, obj, s.shared) == nil {
+			if s.read(r, obj, s.shared, use) == nil {
 				objs = append(objs, obj.(apiruntime.Object))
 			}
 		}
@@ -41,13 +47,13 @@ func fill(out client.ObjectList, found []taken) error {
 
 // fillValues reads into items that are the objects themselves, without a copy. What
 // cannot be read is left out.
-func fillValues(items reflect.Value, n int, found []taken) {
+func fillValues(items reflect.Value, n int, found []taken, use engine.Use) {
 	values := reflect.MakeSlice(items.Type(), n, n)
 	failed := make([]bool, n)
 	from := 0
 	for _, s := range found {
 		inBlocks(len(s.chosen), func(i int) {
-			failed[from+i] = s.read(s.chosen[i], values.Index(from+i).Addr().Interface(), s.shared) != nil
+			failed[from+i] = s.read(s.chosen[i], values.Index(from+i).Addr().Interface(), s.shared, use) != nil
 		})
 		from += len(s.chosen)
 	}
@@ -68,8 +74,12 @@ func fillValues(items reflect.Value, n int, found []taken) {
 }
 
 const (
-	// block is how many objects a goroutine reads at a time.
-	block = 128
+	// longList is the length of a list beyond which its objects are not kept decoded if
+	// it is read again soon.
+	longList = 1000
+	// block is how many objects a goroutine reads at a time: enough to be worth starting
+	// one.
+	block = 16
 	// mostReaders is how many goroutines read for one list: the process has other work.
 	mostReaders = 4
 )

@@ -39,7 +39,7 @@ func (c *informerCache) Get(ctx context.Context, key client.ObjectKey, out clien
 		// The resource is only for the message, which names the kind.
 		return apierrors.NewNotFound(schema.GroupResource{Group: f.gvk.Group, Resource: f.gvk.Kind}, key.Name)
 	}
-	return m.read(r, out, m.shares(o.UnsafeDisableDeepCopy))
+	return m.read(r, out, m.shares(o.UnsafeDisableDeepCopy), engine.Read)
 }
 
 func (k *kind) storeKey(key client.ObjectKey) string {
@@ -71,7 +71,7 @@ func (c *informerCache) readable(ctx context.Context, k *kind, f form, scope str
 func (m *member) shares(asked *bool) bool { return m.share || asked != nil && *asked }
 
 // read reads a record into an object: a shared one, or one that is the caller's own.
-func (m *member) read(r *engine.Record, to any, shared bool) error {
+func (m *member) read(r *engine.Record, to any, shared bool, use engine.Use) error {
 	if shared {
 		obj, err := m.records.Object(r)
 		if err != nil {
@@ -79,7 +79,7 @@ func (m *member) read(r *engine.Record, to any, shared bool) error {
 		}
 		return m.form.assign(obj, to)
 	}
-	obj, err := m.records.Wanted(r)
+	obj, err := m.records.Wanted(r, use)
 	switch {
 	case err != nil:
 		return err

@@ -49,7 +49,7 @@ type Records interface {
 	// Object returns the object of a record, which is shared. Wanted returns it if it
 	// is worth sharing, else nil.
 	Object(*engine.Record) (any, error)
-	Wanted(*engine.Record) (any, error)
+	Wanted(*engine.Record, engine.Use) (any, error)
 	// Alters reports whether objects are other than their records, by a transform.
 	Alters() bool
 }

@@ -55,6 +55,7 @@ func (c *Collection) Apply(batch []Change) {
 		c.mu.Unlock()
 		c.scratch.forget()
 		c.push(deltas, false)
+		c.admitArrived(deltas)
 		c.supersede(deltas)
 		c.shrink()
 	}
@@ -319,6 +320,7 @@ func indexContained(ix Indexer, r *Record) (values []string, err error) {
 func (c *Collection) step(t *table, changes []indexedChange, rep *replacement, deltas []Delta) []Delta {
 	now := coarseNow()
 	c.resident.now.Store(now)
+	first := len(deltas)
 	for _, ch := range changes {
 		held := t.get(ch.Record.key)
 		switch {
@@ -346,6 +348,9 @@ func (c *Collection) step(t *table, changes []indexedChange, rep *replacement, d
 			t.put(ch.Record, ch.values)
 			deltas = append(deltas, Delta{Kind: Updated, Old: held, New: ch.Record})
 		}
+	}
+	for i := first; i < len(deltas); i++ {
+		deltas[i].holdArrived(rep != nil)
 	}
 	return deltas
 }

@@ -37,7 +37,7 @@ func (m *merger) add(d Delta) {
 		m.drop(was)
 		m.append(key, d)
 	case was.Kind == Added && d.Kind == Updated, was.Kind == Updated && d.Kind == Updated:
-		was.New = d.New
+		was.New, was.arrived = d.New, d.arrived
 	case was.Kind == Added && d.Kind == Deleted:
 		// It was never delivered, or its deletion was: there is nothing to deliver.
 		m.drop(was)

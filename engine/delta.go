@@ -48,18 +48,34 @@ type Delta struct {
 	Old *Record
 	// New is the newest state known; for Deleted, the last one.
 	New *Record
+
+	// arrived has the object that New came as, if that is not what it is held as.
+	arrived *decoding
+}
+
+// Arrived returns the object that the new state came as, if it came as one and is held
+// as bytes. It is nil for others, for a subscriber that joined later, and for a resync.
+func (d Delta) Arrived() any {
+	if d.arrived == nil {
+		return nil
+	}
+	return d.arrived.obj
 }
 
 // marks reports whether the delta is a mark in the queue, without an object.
 func (d *Delta) marks() bool { return d.Kind == initialEnd || d.Kind == resyncEnd }
 
 // weight is what the delta holds in memory as long as it waits: the bytes of its new
-// state. The old one is mostly that of a delta before.
+// state, and the object that it came as. The old one is mostly that of a delta before.
 func (d *Delta) weight() int64 {
 	if d.New == nil {
 		return deltaSize
 	}
-	return deltaSize + int64(d.New.Packed())
+	weight := deltaSize + int64(d.New.Packed())
+	if d.arrived != nil {
+		weight += d.New.decodedWeight()
+	}
+	return weight
 }
 
 // deltaSize is about what a delta itself weighs, with its records.

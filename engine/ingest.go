@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"hash/maphash"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinform/kinform/internal/packed"
 	"github.com/kinform/kinform/wire"
@@ -21,10 +19,12 @@ type ingester struct {
 	collection        *Collection
 	dropManagedFields bool
 	transform         func(any) (any, error)
-	distrust          bool // versions may have been given twice, by a server whose history went back
-	nameless          bool // an object need not have a name
-	objects           bool // the source is one of objects
-	trusted           bool // their versions are a server's
+	encoder           Encoder // nil: what came as an object is held as one
+	view              *View   // of what the encoder makes
+	distrust          bool    // versions may have been given twice, by a server whose history went back
+	nameless          bool    // an object need not have a name
+	objects           bool    // the source is one of objects
+	trusted           bool    // their versions are a server's
 
 	meta    wire.Meta
 	key     []byte
@@ -217,114 +217,6 @@ func (in *ingester) lookup(namespace, name []byte) *Record {
 	defer c.mu.RUnlock()
 	in.held = c.table.getBytes(in.key)
 	return in.held
-}
-
-// NewRecord returns the record of an object that did not come from a source. It
-// need not have a name.
-func (c *Collection) NewRecord(obj any) (*Record, error) {
-	in := ingester{collection: c, nameless: true}
-	return in.fromObject(obj)
-}
-
-// transformed makes a record of what the transform makes of an object, under the
-// name that the object came with.
-func (in *ingester) transformed(obj any) (*Record, error) {
-	in.objects = true
-	r, err := in.fromObject(obj)
-	if err != nil || in.transform == nil {
-		return r, err
-	}
-	version := r.Version()
-	if obj, err = in.transformContained(obj); err == nil && obj == nil {
-		err = errors.New("it gave nothing")
-	}
-	if err != nil {
-		return nil, &rejection{r.key, version, in.held, fmt.Errorf("transform: %w", err)}
-	}
-	r.born(obj)
-	return r, nil
-}
-
-func (in *ingester) transformContained(obj any) (_ any, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return in.transform(obj)
-}
-
-// fromObject makes a record of an object. Its version counts only where a list has
-// shown that a server made it; fakes and a program's own functions give versions that
-// need not be numbers or grow, and those are never compared.
-func (in *ingester) fromObject(obj any) (*Record, error) {
-	o, err := meta.Accessor(obj)
-	if err != nil {
-		return nil, fmt.Errorf("%T is no API object: %w", obj, err)
-	}
-	if o.GetName() == "" && !in.nameless {
-		return nil, errNoName
-	}
-	if len(o.GetNamespace()) > maxNamespace {
-		return nil, errLongNamespace
-	}
-	in.meta.Namespace = append(in.meta.Namespace[:0:0], o.GetNamespace()...)
-	in.meta.Name = append(in.meta.Name[:0:0], o.GetName()...)
-	in.meta.UID = append(in.meta.UID[:0:0], o.GetUID()...)
-	in.meta.Labels = in.meta.Labels[:0:0]
-	for k, v := range o.GetLabels() {
-		in.meta.Labels = append(in.meta.Labels, wire.Label{Key: []byte(k), Value: []byte(v)})
-	}
-	r := &Record{
-		nsLen: uint16(len(in.meta.Namespace)),
-		marks: mark(deleting, o.GetDeletionTimestamp() != nil),
-	}
-	if in.trusted {
-		r.number = serverVersion(o)
-	}
-	r.born(obj)
-	in.identify(r, in.lookup(in.meta.Namespace, in.meta.Name))
-	return r, nil
-}
-
-// serverVersion returns the version of an object as servers write it, or 0: a number,
-// of an object that has a uid.
-func serverVersion(o metav1.Object) uint64 {
-	if o.GetUID() == "" {
-		return 0
-	}
-	return parseNumber(o.GetResourceVersion())
-}
-
-// weigh decides whether the versions of a source of objects are a server's: the list
-// has a number for a version, and each of its items has one that is not higher. It
-// returns the version of the list as it is to be compared from then on. The records
-// of the list that are not in the store yet get their versions.
-func (in *ingester) weigh(records []*Record, listed Version) Version {
-	if !in.objects {
-		return listed
-	}
-	number := parseNumber(listed.String())
-	in.trusted = number != 0
-	for _, r := range records {
-		o, err := meta.Accessor(r.Object())
-		if err != nil {
-			in.trusted = false
-			continue
-		}
-		if v := serverVersion(o); v == 0 || v > number {
-			in.trusted = false
-		}
-	}
-	if !in.trusted {
-		return listed
-	}
-	for _, r := range records {
-		if o, err := meta.Accessor(r.Object()); err == nil && in.collection.Get(r.key) != r {
-			r.number = serverVersion(o)
-		}
-	}
-	return Version{number: number}
 }
 
 // versionOf returns the resource version of an item that need not be a whole

@@ -53,7 +53,7 @@ func (r *Reflector) add(list *List, item Item) {
 	record, err := r.in.record(item, false)
 	var known *rejection
 	switch {
-	case err == nil && record.sameObject(r.in.held):
+	case err == nil && r.in.unchanged(record):
 		list.Records = append(list.Records, r.in.held)
 	case err == nil:
 		list.Records = append(list.Records, record)
@@ -210,6 +210,9 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 	r.brought = true
 	r.order.taken(record, held, gone)
 	r.advance(record.Version())
+	if !gone { // what is not going to be stored need not be small
+		r.in.hold(record, true)
+	}
 	return append(batch, Change{Record: record, Gone: gone}), nil
 }
 

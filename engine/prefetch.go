@@ -57,10 +57,11 @@ func (a *prefetcher) reach(c *Collection, batch []Delta, i int) {
 	}
 }
 
-// reads reports whether the handler has read the objects of some deltas.
+// reads reports whether the handler has read the objects of some deltas, and had to
+// have them decoded for that.
 func (a *prefetcher) reads(deltas []Delta) bool {
 	for _, d := range deltas {
-		if d.New == nil || d.New.decoded().find(a.view) == nil {
+		if d.New == nil || d.arrived != nil || d.New.decoded().find(a.view) == nil {
 			return false
 		}
 	}

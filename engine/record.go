@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"sync/atomic"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/kinform/kinform/internal/packed"
@@ -24,7 +23,7 @@ type Record struct {
 	number uint64 // the version, if a server made it, else 0
 	labels *labelSet
 
-	bytes packed.Bytes // none for an object
+	bytes packed.Bytes // none for what is held as an object
 
 	nsLen   uint16 // the namespace is key[:nsLen]
 	marks   marks
@@ -40,6 +39,7 @@ type marks uint8
 const (
 	deleting marks = 1 << iota // the object has a deletion timestamp
 	oddUID                     // uid is a hash
+	object                     // it came as an object, whatever it is held as
 )
 
 // mark returns a mark if it is set.
@@ -88,7 +88,8 @@ func (r *Record) Packed() int { return r.bytes.Held() }
 // the record is not reachable.
 func (r *Record) Plain() []byte { return r.bytes.Plain() }
 
-// Object is the object of a record that came from a source of objects.
+// Object is the object of a record that is held as one: it came from a source of
+// objects, or a program put it into the store.
 func (r *Record) Object() any {
 	if !r.bytes.None() {
 		return nil
@@ -129,8 +130,8 @@ func (r *Record) Version() Version {
 	return Version{opaque: string(m.ResourceVersion)}
 }
 
-// AppendBytes appends the object as the server sent it, in Format, to dst; nothing
-// for a record that came from a source of objects.
+// AppendBytes appends the object as the server sent it, or an Encoder made it, in
+// Format, to dst; nothing for a record that is held as an object.
 func (r *Record) AppendBytes(dst []byte) []byte {
 	dst, err := r.bytes.Append(dst)
 	runtime.KeepAlive(r) // and with it the slab
@@ -154,17 +155,7 @@ func (r *Record) overtaken(o *Record) bool { return r.older(o) && !r.another(o) 
 // no server made prove nothing, so such records never count as the same; nor do those
 // that came as objects, which may be delivered twice for a reason.
 func (r *Record) sameState(o *Record) bool {
-	return r.uid == o.uid && r.number == o.number && r.number != 0 && r.Object() == nil
-}
-
-// sameObject reports whether two records came as objects, in one version, and are
-// equal: versions that no server made are not enough to know it.
-func (r *Record) sameObject(held *Record) bool {
-	if held == nil || held == r || !r.bytes.None() || !held.bytes.None() || r.uid != held.uid {
-		return false
-	}
-	v := r.Version().String() // one of them may count as a server's
-	return v != "" && v == held.Version().String() && equality.Semantic.DeepEqual(r.Object(), held.Object())
+	return r.uid == o.uid && r.number == o.number && r.number != 0 && r.marks&object == 0
 }
 
 // another reports whether two records of one key are of different objects.

@@ -37,6 +37,10 @@ type ReflectorOptions struct {
 	// Transform changes or replaces each object of a source of objects before it
 	// is stored. What came as bytes is transformed by the view that reads it.
 	Transform func(any) (any, error)
+	// Encoder makes bytes of the objects of a source of objects, and View is the one that
+	// reads them. Default: objects are held as they came.
+	Encoder Encoder
+	View    *View
 	// Server is what reflectors of one server share about it. Default: each finds it
 	// out itself.
 	Server *Server
@@ -136,7 +140,10 @@ func NewReflector(s Source, c *Collection, p *Partition, o ReflectorOptions) *Re
 		o.Server = new(Server)
 	}
 	r := &Reflector{source: s, collection: c, part: p, options: o}
-	r.in = ingester{collection: c, dropManagedFields: o.DropManagedFields, transform: o.Transform}
+	r.in = ingester{
+		collection: c, dropManagedFields: o.DropManagedFields,
+		transform: o.Transform, encoder: o.Encoder, view: o.View,
+	}
 	_, r.in.objects = s.(Whole)
 	r.in.labels.known = map[string]knownLabels{}
 	r.status.s.Source = s.String()

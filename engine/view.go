@@ -65,6 +65,8 @@ type decoding struct {
 	// taken is how many states, one after the other, have taken over parts from the
 	// one before, up to this.
 	taken uint8
+	// arrived: nobody decoded it, it came as the object that it is.
+	arrived bool
 	// fresh is how many of the bytes were decoded for this object alone, if it has
 	// taken over the rest.
 	fresh int

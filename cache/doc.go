@@ -12,9 +12,11 @@
 //     in one controller;
 //   - [NewCacheMutationDetector], [WaitForCacheSync], [WaitFor], listers, keys.
 //
-// The shared informers run on kinform's engine. What is in client-go's package
-// but not in this list (stores whose objects expire, heaps, fakes, …) forwards to
-// client-go.
+// The shared informers run on kinform's engine. They hold objects as bytes, packed:
+// those that the factories read as such, and those that any other ListerWatcher gives,
+// where their bytes give back an equal object (see [ObjectOptions]). What is in
+// client-go's package but not in this list (stores whose objects expire, heaps,
+// fakes, …) forwards to client-go.
 //
 // File names say which half they belong to: classic_*.go are the parts above, each
 // of which works alone; shared_*.go are the shared informers, which use none of the

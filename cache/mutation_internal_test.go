@@ -7,6 +7,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // TestMutationDetector: objects are watched for minutes, not forever.
@@ -61,6 +64,44 @@ func TestMutationDetectorComparesAtTheEnd(t *testing.T) {
 		<-ended
 		if !failed {
 			t.Error("the last change was not noticed")
+		}
+	})
+}
+
+// TestMutationOfPackedObjects: a handler that changes an object is found, although the
+// store has its bytes.
+func TestMutationOfPackedObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u", ResourceVersion: "1"}}
+		lw := &ListWatch{
+			ListFunc: func(metav1.ListOptions) (runtime.Object, error) {
+				return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: []corev1.Pod{p}}, nil
+			},
+			WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return watch.NewFake(), nil },
+		}
+		s := NewSharedIndexInformer(lw, &corev1.Pod{}, 0, Indexers{}).(*sharedIndexInformer)
+		failed := false
+		s.detector = newMutationDetector("test", &strings.Builder{}, func(string) { failed = true })
+		_, err := s.AddEventHandler(ResourceEventHandlerFuncs{AddFunc: func(obj any) { obj.(*corev1.Pod).Name = "changed" }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			s.Run(stop)
+		}()
+		synctest.Wait()
+		if r := s.indexer.Record("a"); r == nil || r.Object() != nil {
+			t.Error("the pod is not packed")
+		}
+		close(stop)
+		<-ended
+		if !failed {
+			t.Error("the change was not noticed")
+		}
+		if obj, _, _ := s.indexer.GetByKey("a"); obj.(*corev1.Pod).Name != "a" {
+			t.Error("the store has the change")
 		}
 	})
 }

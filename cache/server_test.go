@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -23,6 +24,7 @@ type server struct {
 	// Set before use.
 	noWatchList bool // its client says that it cannot send initial events
 	noCache     bool // lists are answered in pages even at version 0
+	identifies  bool // it sends pods with a uid
 	log         *trace
 
 	mu      sync.Mutex
@@ -96,7 +98,7 @@ func (s *server) ListWithContext(_ context.Context, o metav1.ListOptions) (runti
 		list.Continue = strconv.Itoa(from + len(names))
 	}
 	for _, name := range names {
-		list.Items = append(list.Items, *s.pods[name].DeepCopy())
+		list.Items = append(list.Items, *s.sent(s.pods[name]).(*corev1.Pod))
 	}
 	return list, nil
 }
@@ -119,7 +121,7 @@ func (s *server) WatchWithContext(_ context.Context, o metav1.ListOptions) (watc
 	switch {
 	case initial || from == 0:
 		for _, name := range slices.Sorted(maps.Keys(s.pods)) {
-			w.events <- watch.Event{Type: watch.Added, Object: s.pods[name].DeepCopy()}
+			w.events <- watch.Event{Type: watch.Added, Object: s.sent(s.pods[name])}
 		}
 		if initial {
 			w.events <- s.bookmarkLocked(metav1.InitialEventsAnnotationKey, "true")
@@ -129,12 +131,25 @@ func (s *server) WatchWithContext(_ context.Context, o metav1.ListOptions) (watc
 	default:
 		for _, event := range s.history {
 			if versionOf(event) > from {
-				w.events <- watch.Event{Type: event.Type, Object: event.Object.DeepCopyObject()}
+				w.events <- watch.Event{Type: event.Type, Object: s.sent(event.Object)}
 			}
 		}
 	}
 	s.watches[w] = true
 	return w, nil
+}
+
+// given is the uid of each object that had none, the same for all: what happens is
+// then what happens to objects that have none.
+const given types.UID = "given"
+
+// sent is a copy of an object as it is sent.
+func (s *server) sent(obj runtime.Object) runtime.Object {
+	obj = obj.DeepCopyObject()
+	if p, ok := obj.(*corev1.Pod); ok && s.identifies && p.UID == "" {
+		p.UID = given
+	}
+	return obj
 }
 
 func versionOf(event watch.Event) int {
@@ -197,7 +212,7 @@ func (s *server) happenedLocked(t watch.EventType, p *corev1.Pod) {
 
 func (s *server) sendLocked(event watch.Event) {
 	for w := range s.watches {
-		w.events <- watch.Event{Type: event.Type, Object: event.Object.DeepCopyObject()}
+		w.events <- watch.Event{Type: event.Type, Object: s.sent(event.Object)}
 	}
 }
 

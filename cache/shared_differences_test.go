@@ -247,7 +247,7 @@ var differences = map[string]difference{
 
 func TestDifferencesFromClientGo(t *testing.T) {
 	for name, d := range differences {
-		for _, s := range []side{ours, oursBytes} {
+		for _, s := range []side{ours, oursPacked, oursBytes} {
 			if d.objectsOnly && s.name == oursBytes.name {
 				continue
 			}

@@ -203,7 +203,7 @@ func crash(_ string, value any, _ []byte) {
 
 // deliver makes the classic call of a delta.
 func (r *registration) deliver(ctx context.Context, d engine.Delta) {
-	obj, err := r.informer.object(d.New)
+	obj, err := r.informer.delivered(d)
 	if err != nil {
 		r.unreadable(ctx, d, err)
 		return

@@ -33,6 +33,7 @@ type sharedIndexInformer struct {
 	lw            ListerWatcher
 	synced        chan struct{}
 	shell         *reflectorShell // what the watch error handler is given
+	packing       packing         // of what comes as objects
 
 	mu          sync.Mutex
 	core        *core           // the one that it runs on, from its start on

@@ -6,9 +6,7 @@ import (
 	"reflect"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
 	"github.com/kinform/kinform/engine"
@@ -49,7 +47,8 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, example runtime.Object,
 	b, ok := lw.(*dropin.ListWatch)
 	switch {
 	case !ok:
-		s.core = newCore(kube.NewObjectSource(s.description, lw), engine.ReflectorOptions{Transform: s.take})
+		s.core = newCore(kube.NewObjectSource(s.description, lw),
+			engine.ReflectorOptions{Transform: s.take, Encoder: &s.packing, View: s.view})
 	case b.Share == dropin.Share{}:
 		s.core = newCore(b.Open(b.Needs), engine.ReflectorOptions{DropManagedFields: b.DropManagedFields})
 	default:
@@ -77,42 +76,6 @@ func logWarning(message string, args ...any) { klog.V(2).InfoS("kinform: "+messa
 // object returns a record's object, for a handler.
 func (s *sharedIndexInformer) object(r *engine.Record) (any, error) {
 	return s.indexer.object(r, engine.Delivered)
-}
-
-// take passes an object of a source of objects on to the transform, if it is of
-// the informer's type.
-func (s *sharedIndexInformer) take(obj any) (any, error) {
-	if want := reflect.TypeOf(s.objectType); want != nil && reflect.TypeOf(obj) != want {
-		err := fmt.Errorf("expected an object of type %v, but watched object of type %T", want, obj)
-		utilruntime.HandleError(err)
-		return nil, err
-	}
-	if err := s.rightKind(obj); err != nil {
-		utilruntime.HandleError(err)
-		return nil, err
-	}
-	if f := s.transformer(); f != nil {
-		return f(obj)
-	}
-	return obj, nil
-}
-
-// rightKind checks, for an informer of unstructured objects of one kind, that an
-// object is of that kind.
-func (s *sharedIndexInformer) rightKind(obj any) error {
-	example, ok := s.objectType.(*unstructured.Unstructured)
-	if !ok || example.GroupVersionKind().Empty() {
-		return nil
-	}
-	if got, want := obj.(*unstructured.Unstructured).GroupVersionKind(), example.GroupVersionKind(); got != want {
-		return fmt.Errorf("expected an object of kind %v, but watched object of kind %v", want, got)
-	}
-	return nil
-}
-
-// fromObject reads what came as an object.
-func (s *sharedIndexInformer) fromObject(r *engine.Record, _ engine.Neighbour) (any, error) {
-	return r.Object(), nil
 }
 
 // fromBytes reads what came as bytes, or was put into the store as an object.

@@ -233,7 +233,7 @@ func portrait(obj any) string {
 		return fmt.Sprintf("%#v", obj)
 	}
 	shown := show(obj)
-	if o.GetUID() != "" {
+	if o.GetUID() != "" && o.GetUID() != given {
 		shown += " uid=" + string(o.GetUID())
 	}
 	if len(o.GetLabels()) > 0 {
@@ -393,7 +393,7 @@ func let(name string) func(*player) {
 func (n story) compare(t *testing.T) {
 	t.Helper()
 	want := n.perform(t, theirs)
-	for _, s := range []side{ours, oursBytes} {
+	for _, s := range []side{ours, oursPacked, oursBytes} {
 		if n.objectsOnly && s.name == oursBytes.name {
 			continue
 		}

@@ -1,7 +1,7 @@
 # Every target that people use says what it does after ##; `make` alone lists them.
 
 SERVERS := go -C test/apiserver run ./cmd/build
-MODULES := ctrlcache examples/operator test/apiserver test/controllerruntime bench tools/lint
+MODULES := ctrlcache examples/operator test/apiserver test/controllerruntime test/foreign bench tools/lint
 GOTEST  := go test -race -timeout 15m
 
 .DEFAULT_GOAL := help
@@ -37,6 +37,7 @@ modules: servers ## the tests of the other modules, and the drop-ins with client
 	go -C ctrlcache test -race -timeout 10m ./...
 	go -C examples/operator test -timeout 10m ./...
 	go -C test/controllerruntime test -timeout 10m ./...
+	go -C test/foreign test ./...
 	go -C bench test .
 	go build $(OLDER) ./cache/... ./informers/... ./dynamicinformer ./metadatainformer
 	go test $(OLDER) -timeout 10m ./cache ./informers ./informers/internal/kinds ./dynamicinformer ./metadatainformer ./internal/dropin

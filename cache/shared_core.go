@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"runtime"
 	"slices"
@@ -42,9 +41,6 @@ func newCore(source engine.Source, o engine.ReflectorOptions) *core {
 
 // failed passes a failure to all informers that run.
 func (c *core) failed(err error) {
-	if errors.Is(err, errGrows) {
-		return
-	}
 	c.membersMu.Lock()
 	members := slices.Collect(maps.Keys(c.members))
 	c.membersMu.Unlock()

@@ -2,12 +2,9 @@ package cache
 
 import (
 	"context"
-	"net/http"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/dropin"
@@ -15,10 +12,9 @@ import (
 
 // lazySource decides what to ask the server for when it is first used: by then it
 // is known who is going to read. One that grows decides again when a reader joins who
-// needs more. Its watch then ends as if the server had forgotten the version, and so
-// does the list that would follow, so that the engine asks for everything and compares
+// needs more. Its watch then ends, so that the engine asks for everything and compares
 // all of it with what it has. The store is never without an object, and never goes
-// back.
+// back. It is an engine.Renewing.
 type lazySource struct {
 	name  string
 	open  func(dropin.Needs) engine.Source
@@ -28,6 +24,7 @@ type lazySource struct {
 	needs  dropin.Needs
 	used   engine.Source // nil until the first request
 	asked  dropin.Needs  // what used is asked for
+	more   chan struct{} // closed while that is less than what is needed
 	growth *growth       // nil: none is under way
 	cut    context.CancelFunc
 }
@@ -38,15 +35,6 @@ type growth struct {
 	from dropin.Needs // what the store shows meanwhile
 	done chan struct{}
 }
-
-// errGrows ends what was asked for less than is needed. It looks like a version that
-// the server has forgotten.
-var errGrows error = &apierrors.StatusError{ErrStatus: metav1.Status{
-	Status:  metav1.StatusFailure,
-	Code:    http.StatusGone,
-	Reason:  metav1.StatusReasonExpired,
-	Message: "a reader has joined who needs more than what is watched",
-}}
 
 // admit reports whether a reader with such needs can be served, and takes it into
 // account. If grown is not nil, that is so once it is closed; else once the first list
@@ -67,6 +55,9 @@ func (l *lazySource) admit(n dropin.Needs) (grown <-chan struct{}, ok bool) {
 		l.growth = &growth{from: l.asked, done: make(chan struct{})}
 	}
 	if n > l.needs {
+		if l.asked == l.needs {
+			close(l.more)
+		}
 		l.needs = n
 		if l.cut != nil {
 			l.cut()
@@ -93,6 +84,18 @@ func (l *lazySource) isBehind() bool {
 
 func (l *lazySource) String() string { return l.name }
 
+// Renewed is closed while less is asked for than what is needed.
+func (l *lazySource) Renewed() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.more
+}
+
+// openLocked asks for what is needed from now on.
+func (l *lazySource) openLocked() {
+	l.used, l.asked, l.more = l.open(l.needs), l.needs, make(chan struct{})
+}
+
 // List starts a list, of as much as is needed by now.
 func (l *lazySource) List(ctx context.Context, o engine.ListOptions) (engine.ListStream, error) {
 	source, err := l.forList(o)
@@ -109,9 +112,9 @@ func (l *lazySource) forList(o engine.ListOptions) (engine.Source, error) {
 	case l.used != nil && (l.asked == l.needs || o.Probe):
 		return l.used, nil
 	case l.used != nil && o.ResourceVersion != "":
-		return nil, errGrows // a consistent list follows, and is compared byte by byte
+		return nil, engine.ErrRenewed // a consistent list follows
 	}
-	l.used, l.asked = l.open(l.needs), l.needs
+	l.openLocked()
 	return l.used, nil
 }
 
@@ -119,11 +122,11 @@ func (l *lazySource) forList(o engine.ListOptions) (engine.Source, error) {
 func (l *lazySource) Watch(ctx context.Context, o engine.WatchOptions) (engine.WatchStream, error) {
 	l.mu.Lock()
 	if l.used == nil {
-		l.used, l.asked = l.open(l.needs), l.needs
+		l.openLocked()
 	}
 	if l.asked < l.needs {
 		l.mu.Unlock()
-		return nil, errGrows
+		return nil, engine.ErrRenewed
 	}
 	if l.growth != nil {
 		close(l.growth.done)
@@ -144,7 +147,7 @@ func (l *lazySource) Watch(ctx context.Context, o engine.WatchOptions) (engine.W
 // cause returns why a watch ended with an error.
 func (l *lazySource) cause(err error) error {
 	if l.isBehind() {
-		return errGrows
+		return engine.ErrRenewed
 	}
 	return err
 }

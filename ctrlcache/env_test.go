@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -48,9 +49,22 @@ type env struct {
 func newEnv(t *testing.T) *env {
 	t.Helper()
 	t.Cleanup(func() { goleak.VerifyNone(t) })
+	return startEnv(t, apisim.Options{}, time.Minute)
+}
+
+// inBubble runs a test in a bubble, in which waiting takes no time.
+func inBubble(t *testing.T, test func(e *env)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(startEnv(t, apisim.Options{InMemory: true}, 24*time.Hour)) })
+}
+
+// startEnv starts a server and connects to it, for a while.
+func startEnv(t *testing.T, o apisim.Options, lasts time.Duration) *env {
+	t.Helper()
 	e := &env{t: t, requests: newRequests()}
+	o.Front = e.requests.front
 	var err error
-	if e.server, err = apisim.Start(apisim.Options{Front: e.requests.front}); err != nil {
+	if e.server, err = apisim.Start(o); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -58,7 +72,7 @@ func newEnv(t *testing.T) *env {
 			t.Error(err)
 		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), lasts)
 	t.Cleanup(cancel)
 	e.ctx, e.config = ctx, e.server.Config()
 	if e.http, err = rest.HTTPClientFor(e.config); err != nil {

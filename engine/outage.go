@@ -97,7 +97,8 @@ func (r *Reflector) news(reason Reason) bool {
 	return true
 }
 
-// wait is in a state for a while, and then continues.
+// wait is in a state for a while, and then continues. Who joins a source meanwhile and
+// needs more of it does not have to wait.
 func (r *Reflector) wait(in State, delay time.Duration, next state) state {
 	return func(ctx context.Context) state {
 		r.status.enter(in)
@@ -106,6 +107,8 @@ func (r *Reflector) wait(in State, delay time.Duration, next state) state {
 		select {
 		case <-t.C:
 			return next
+		case <-r.renewed():
+			return r.renew
 		case <-ctx.Done():
 			return nil
 		}

@@ -209,6 +209,8 @@ func (r *Reflector) list(ctx context.Context) state {
 	case err == nil:
 	case ctx.Err() != nil:
 		return nil
+	case errors.Is(err, ErrRenewed):
+		return r.renew(ctx)
 	case isExpired(err) && o.Limit > 0:
 		// Pages are older than a server remembers by the time that all are read.
 		r.unpaged, r.consistent = true, r.consistent || o.ResourceVersion != "0"
@@ -234,6 +236,21 @@ func (r *Reflector) list(ctx context.Context) state {
 	r.unpaged = false
 	r.replace(list, version)
 	return r.watch
+}
+
+// renew lists what there is more of now. That the list differs from the store says
+// nothing of the watches before it.
+func (r *Reflector) renew(context.Context) state {
+	r.consistent, r.proving = true, false
+	return r.list
+}
+
+// renewed is closed while the source has more than what was asked for.
+func (r *Reflector) renewed() <-chan struct{} {
+	if s, ok := r.source.(Renewing); ok {
+		return s.Renewed()
+	}
+	return nil
 }
 
 // watch follows the changes from the version that the store has reached.
@@ -321,6 +338,9 @@ var errWentBack = errors.New("the server's version is lower than the one that it
 func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) state {
 	if r.order.listed.IsZero() && !r.in.objects {
 		r.order.disordered = true // there is no version to resume at that a list gave
+	}
+	if errors.Is(err, ErrRenewed) {
+		return r.renew
 	}
 	r.noteEnd(err)
 	switch {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/kinform/kinform/wire"
@@ -41,6 +42,18 @@ type Whole interface {
 	Source
 	ListsWhole()
 }
+
+// Renewing is a Source that may come to have more of each object than it had. All of
+// them are to be listed again then, and compared byte by byte with what is stored.
+type Renewing interface {
+	Source
+	// Renewed is closed while there is more than what the last list asked for.
+	Renewed() <-chan struct{}
+}
+
+// ErrRenewed ends the watches of a Renewing source, and refuses its lists but for
+// consistent ones, while there is more than what was asked for. It is no failure.
+var ErrRenewed = errors.New("there is more of each object than what was asked for")
 
 // WatchOptions are the parameters of one WATCH request.
 type WatchOptions struct {

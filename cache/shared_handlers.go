@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
@@ -203,6 +204,9 @@ func crash(_ string, value any, _ []byte) {
 
 // deliver makes the classic call of a delta.
 func (r *registration) deliver(ctx context.Context, d engine.Delta) {
+	if _, unread := r.unread[d.Key()]; !unread && r.informer.heldOtherwise(d) {
+		return // nothing is decoded for it
+	}
 	obj, err := r.informer.delivered(d)
 	if err != nil {
 		r.unreadable(ctx, d, err)
@@ -225,7 +229,7 @@ func (r *registration) deliver(ctx context.Context, d engine.Delta) {
 		if err != nil {
 			old = obj // the state before could not be read
 		}
-		if err == nil && r.informer.heldOtherwise(d, old, obj) {
+		if err == nil && r.informer.heldWhole(d) && equality.Semantic.DeepEqual(old, obj) {
 			return
 		}
 		r.informer.detector.AddObject(obj)

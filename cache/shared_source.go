@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-
 	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/dropin"
 )
@@ -173,11 +171,19 @@ func (w *lazyWatch) Close() error {
 }
 
 // heldOtherwise reports whether a change is one of how an object is held, and not of
-// the object: the source has grown, and has brought the same state again.
-func (s *sharedIndexInformer) heldOtherwise(d engine.Delta, old, obj any) bool {
+// the object: the source has grown, and has brought the same state in another encoding.
+func (s *sharedIndexInformer) heldOtherwise(d engine.Delta) bool {
+	return s.sameState(d) && d.Old.Format() != d.New.Format()
+}
+
+// heldWhole reports whether a change may be one of how much of an object is held: the
+// source has grown, and an informer of metadata sees no more of the same state.
+func (s *sharedIndexInformer) heldWhole(d engine.Delta) bool {
+	return s.sameState(d) && s.lw.(*dropin.ListWatch).Needs == dropin.Metadata
+}
+
+// sameState reports whether a source that grows has brought a state again.
+func (s *sharedIndexInformer) sameState(d engine.Delta) bool {
 	lw, ok := s.lw.(*dropin.ListWatch)
-	if !ok || !lw.Grows || d.Kind != engine.Updated || d.Old.Version() != d.New.Version() || d.Old.UID() != d.New.UID() {
-		return false
-	}
-	return d.Old.Format() != d.New.Format() || lw.Needs == dropin.Metadata && equality.Semantic.DeepEqual(old, obj)
+	return ok && lw.Grows && d.Kind == engine.Updated && d.Old.Version() == d.New.Version() && d.Old.UID() == d.New.UID()
 }

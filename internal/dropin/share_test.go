@@ -21,6 +21,7 @@ import (
 	"github.com/kinform/kinform/apisim"
 	"github.com/kinform/kinform/cache"
 	"github.com/kinform/kinform/dynamicinformer"
+	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/informers"
 	"github.com/kinform/kinform/internal/dropin"
 	"github.com/kinform/kinform/kube"
@@ -276,5 +277,39 @@ func TestAWatchGrowsWithItsReaders(t *testing.T) {
 	}
 	if obj, _, _ := typed.GetIndexer().GetByKey("default/first"); obj == nil || obj.(*corev1.ConfigMap).Data["a"] != "b" {
 		t.Errorf("the typed informer has %v", obj)
+	}
+}
+
+// TestGrowthDecodesNothing: what is only held otherwise is not decoded for handlers that
+// are not called.
+func TestGrowthDecodesNothing(t *testing.T) {
+	b := newBench(t)
+	cfg, h := b.user("alice")
+	var decoded atomic.Int32
+	decode := dropin.DecodeTyped(&corev1.ConfigMap{})
+	counting := func(r *engine.Record, near engine.Neighbour, kinds engine.Kinds) (any, error) {
+		decoded.Add(1)
+		return decode(r, near, kinds)
+	}
+	typed := b.growing(cfg, h, dropin.Anything, counting, &corev1.ConfigMap{})
+	heard := make(chan string, 100)
+	if _, err := typed.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { heard <- obj.(metav1.Object).GetName() },
+		UpdateFunc: func(any, any) { heard <- "an update" },
+	}); err != nil {
+		t.Fatal(err)
+	}
+	defer b.run(typed)()
+	b.wantWatches(1, "second", typed)
+	<-heard
+	<-heard
+	before := decoded.Load()
+	defer b.run(b.growing(cfg, h, dropin.JSON, dropin.DecodeUnstructured, &unstructured.Unstructured{}))()
+	b.put("third", "web")
+	if got := <-heard; got != "third" {
+		t.Errorf("the handler heard of %s", got)
+	}
+	if n := decoded.Load() - before; n != 1 {
+		t.Errorf("%d states were decoded for one that is new", n)
 	}
 }

@@ -274,11 +274,12 @@ func (s *source) Watch(ctx context.Context, o engine.WatchOptions) (engine.Watch
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", s, err)
 	}
-	return &watchStream{source: s, body: body, reader: wire.NewWatchReader(body, s.Limits)}, nil
+	return &watchStream{source: s, ctx: ctx, body: body, reader: wire.NewWatchReader(body, s.Limits)}, nil
 }
 
 type watchStream struct {
 	source *source
+	ctx    context.Context
 	body   io.ReadCloser
 	reader *wire.WatchReader
 }
@@ -286,7 +287,8 @@ type watchStream struct {
 func (w *watchStream) Next() (engine.Event, error) {
 	ev, err := w.reader.Next()
 	switch {
-	case err == io.EOF:
+	case err == io.EOF, w.ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+		// The client's own limit for requests (rest.Config.Timeout) ends watches, too.
 		return engine.Event{}, io.EOF
 	case err == nil && ev.Type == wire.Error:
 		err = statusError(ev)

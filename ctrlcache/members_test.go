@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"weak"
@@ -132,4 +133,79 @@ func TestStop(t *testing.T) {
 		t.Errorf("a kind that was first asked for after the stop: %v", err)
 	}
 	e.get(c, "a", &corev1.ConfigMap{}) // what was there still is
+}
+
+// TestSyncedBeforeTheEnd: what has synced is known to have, also by those who first ask
+// when it has ended.
+func TestSyncedBeforeTheEnd(t *testing.T) {
+	e := newEnv(t)
+	c := e.cache(cache.Options{DefaultNamespaces: map[string]cache.Config{"default": {}, "kube-system": {}}})
+	stop := e.start(c)
+	var informers []cache.Informer
+	var handlers []toolscache.ResourceEventHandlerRegistration
+	for range 20 { // which of two things that have happened is seen first, is left to chance
+		i := e.informer(c, &corev1.ConfigMap{})
+		r, err := i.AddEventHandler(toolscache.ResourceEventHandlerFuncs{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		informers, handlers = append(informers, i), append(handlers, r)
+	}
+	for _, r := range handlers {
+		for !r.HasSynced() {
+			runtime.Gosched()
+		}
+	}
+	stop()
+	for n := range informers {
+		await(e, "sync of an informer", informers[n].HasSyncedChecker().Done())
+		await(e, "sync of a handler", handlers[n].HasSyncedChecker().Done())
+	}
+}
+
+// TestReadersOfWhatIsRemoved: reads go on while informers are removed and made again. A
+// reader may be told that its informer was removed, but never that an object which is
+// there is not.
+func TestReadersOfWhatIsRemoved(t *testing.T) {
+	e := newEnv(t)
+	e.create(configMap("default", "a", "red"))
+	c := e.cache(cache.Options{})
+	e.start(c)
+	e.index(c, "color", func(obj client.Object) []string { return []string{obj.(*corev1.ConfigMap).Data["color"]} })
+	done := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for !closed(done) {
+				var cm corev1.ConfigMap
+				err := c.Get(e.ctx, client.ObjectKey{Namespace: "default", Name: "a"}, &cm)
+				if err != nil && !apierrors.IsTimeout(err) || err == nil && cm.Data["color"] != "red" {
+					t.Errorf("got %v, %v", cm.Data, err)
+				}
+				var list corev1.ConfigMapList
+				err = c.List(e.ctx, &list, client.MatchingLabels{"color": "red"})
+				if err != nil && !apierrors.IsTimeout(err) || err == nil && len(list.Items) != 1 {
+					t.Errorf("listed %v, %v", list.Items, err)
+				}
+			}
+		})
+	}
+	for i := range 200 {
+		obj := forms()[i%3]
+		if err := c.RemoveInformer(e.ctx, obj); err != nil {
+			t.Error(err)
+		}
+		e.get(c, "a", forms()[(i+1)%3])
+	}
+	close(done)
+	readers.Wait()
+}
+
+func closed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
 }

@@ -90,11 +90,7 @@ func (s *several) HasSyncedChecker() toolscache.DoneChecker {
 // wait waits until all have synced; false if one ends before.
 func (s *several) wait() bool {
 	for _, m := range s.members {
-		select {
-		case <-m.informer.HasSyncedChecker().Done():
-		case <-m.removed:
-			return false
-		case <-m.ended:
+		if !m.lives(m.informer.HasSyncedChecker().Done()) {
 			return false
 		}
 	}
@@ -104,6 +100,16 @@ func (s *several) wait() bool {
 // IsStopped reports whether all have stopped.
 func (s *several) IsStopped() bool {
 	return !slices.ContainsFunc(s.members, func(m *member) bool { return !m.informer.IsStopped() })
+}
+
+// lives waits until something is done; false if the member ends before.
+func (m *member) lives(done <-chan struct{}) bool {
+	select {
+	case <-done:
+	case <-m.removed:
+	case <-m.ended:
+	}
+	return isClosed(done) // it may have ended after that
 }
 
 // registrations are those of one handler with several informers.
@@ -128,11 +134,7 @@ func (r *registrations) HasSyncedChecker() toolscache.DoneChecker {
 
 func (r *registrations) wait() bool {
 	for i, one := range r.all {
-		select {
-		case <-one.HasSyncedChecker().Done():
-		case <-r.of.members[i].removed:
-			return false
-		case <-r.of.members[i].ended:
+		if !r.of.members[i].lives(one.HasSyncedChecker().Done()) {
 			return false
 		}
 	}

@@ -29,7 +29,7 @@ func (c *informerCache) List(ctx context.Context, out client.ObjectList, opts ..
 	if err != nil {
 		return err
 	}
-	k, err := c.kind(f.gvk)
+	k, err := c.kindToRead(f.gvk)
 	if err != nil {
 		return err
 	}

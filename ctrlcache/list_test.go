@@ -132,4 +132,7 @@ func TestErrors(t *testing.T) {
 	if err := strict.List(e.ctx, &corev1.ConfigMapList{}); !errors.As(err, &notCached) || notCached.GVK != configMaps {
 		t.Errorf("without an informer: %v", err)
 	}
+	if err := strict.Get(e.ctx, key, widget("none")); !errors.As(err, &notCached) || notCached.GVK != widgets {
+		t.Errorf("of a kind that the server does not have: %v", err)
+	}
 }

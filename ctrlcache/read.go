@@ -22,7 +22,7 @@ func (c *informerCache) Get(ctx context.Context, key client.ObjectKey, out clien
 	if err != nil {
 		return err
 	}
-	k, err := c.kind(f.gvk)
+	k, err := c.kindToRead(f.gvk)
 	if err != nil {
 		return err
 	}
@@ -47,6 +47,21 @@ func (k *kind) storeKey(key client.ObjectKey) string {
 		return key.Name
 	}
 	return key.Namespace + "/" + key.Name
+}
+
+// kindToRead returns what is known of a kind that somebody reads. The server is not
+// asked about kinds that must have an informer first.
+func (c *informerCache) kindToRead(gvk schema.GroupVersionKind) (*kind, error) {
+	if !c.options.ReaderFailOnMissingInformer {
+		return c.kind(gvk)
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	k := c.kinds[gvk]
+	if k == nil {
+		return nil, &cache.ErrResourceNotCached{GVK: gvk}
+	}
+	return k, nil
 }
 
 // readable returns a member that has synced.

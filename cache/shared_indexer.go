@@ -2,6 +2,7 @@ package cache
 
 import (
 	"iter"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -159,6 +160,26 @@ func (x *sharedIndexer) RecordsIn(namespace string) iter.Seq[*engine.Record] {
 // RecordsBy yields the records that have a value of an index.
 func (x *sharedIndexer) RecordsBy(index, value string) iter.Seq[*engine.Record] {
 	return x.byIndex(index, value)
+}
+
+// Has reports whether a record has a value of an index. Of a state that is not in the
+// store any more, the function of the index tells.
+func (x *sharedIndexer) Has(r *engine.Record, index, value string) bool {
+	if s := x.store.Load(); !s.left {
+		if has, known := s.Has(r, s.prefix+index, value); known {
+			return has
+		}
+	}
+	f, err := x.indexFunc(index)
+	if err != nil {
+		return false
+	}
+	obj, err := x.object(r, engine.Pass)
+	if err != nil {
+		return false
+	}
+	values, err := contained(f, obj)
+	return err == nil && slices.Contains(values, value)
 }
 
 // Object returns the object of a record, which is shared.

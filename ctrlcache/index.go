@@ -70,33 +70,18 @@ func (m *member) byFields(selector fields.Selector, namespace string) (iter.Seq[
 	}
 	found := m.records.RecordsBy(indexOf(wanted[0].Field), indexed(namespace, wanted[0].Value))
 	for _, w := range wanted[1:] {
-		found = m.also(found, indexOf(w.Field), indexed(namespace, w.Value), indexes)
+		found = m.also(found, indexOf(w.Field), indexed(namespace, w.Value))
 	}
 	return found, nil
 }
 
-// also yields those of some records that an index has under a value, too. The index is
-// asked a moment later than the one that gave the records; of an object that has
-// changed in between, the function of the index tells.
-func (m *member) also(some iter.Seq[*engine.Record], index, value string, indexes toolscache.Indexers) iter.Seq[*engine.Record] {
+// also yields those of some records that have a value of an index, too.
+func (m *member) also(some iter.Seq[*engine.Record], index, value string) iter.Seq[*engine.Record] {
 	return func(yield func(*engine.Record) bool) {
-		has := map[*engine.Record]bool{}
-		for r := range m.records.RecordsBy(index, value) {
-			has[r] = true
-		}
 		for r := range some {
-			if (has[r] || m.records.Record(r.Key()) != r && m.hasValue(r, indexes[index], value)) && !yield(r) {
+			if m.records.Has(r, index, value) && !yield(r) {
 				return
 			}
 		}
 	}
-}
-
-func (m *member) hasValue(r *engine.Record, values toolscache.IndexFunc, value string) bool {
-	obj, err := m.records.Object(r)
-	if err != nil {
-		return false
-	}
-	has, err := values(obj)
-	return err == nil && slices.Contains(has, value)
 }

@@ -2,12 +2,15 @@ package ctrlcache_test
 
 import (
 	"errors"
+	"fmt"
+	goruntime "runtime"
 	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -134,5 +137,41 @@ func TestErrors(t *testing.T) {
 	}
 	if err := strict.Get(e.ctx, key, widget("none")); !errors.As(err, &notCached) || notCached.GVK != widgets {
 		t.Errorf("of a kind that the server does not have: %v", err)
+	}
+}
+
+// TestSeveralFieldsCostWhatOneFinds: a list by two fields costs what the first finds, not
+// what all have that the second would.
+func TestSeveralFieldsCostWhatOneFinds(t *testing.T) {
+	e := newEnv(t)
+	const objects = 5000
+	if err := e.server.Load(func(yield func(runtime.Object) bool) {
+		for i := range objects {
+			if !yield(configMap("default", fmt.Sprint("o", i), "red")) {
+				return
+			}
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	c := e.cache(cache.Options{})
+	e.index(c, "color", func(obj client.Object) []string { return []string{obj.(*corev1.ConfigMap).Data["color"]} })
+	e.index(c, "a-name", func(obj client.Object) []string { return []string{obj.GetName()} })
+	e.start(c)
+	cost := func(fields client.MatchingFields) uint64 {
+		var before, after goruntime.MemStats
+		const times = 100
+		goruntime.ReadMemStats(&before)
+		for range times {
+			if got := e.names(c, fields); len(got) != 1 {
+				t.Fatalf("%v: %v", fields, got)
+			}
+		}
+		goruntime.ReadMemStats(&after)
+		return (after.TotalAlloc - before.TotalAlloc) / times
+	}
+	one, two := cost(client.MatchingFields{"a-name": "o7"}), cost(client.MatchingFields{"a-name": "o7", "color": "red"})
+	if two > 2*one+10<<10 {
+		t.Errorf("by two fields, %d bytes are allocated, by one %d", two, one)
 	}
 }

@@ -211,6 +211,20 @@ func (c *Collection) ByIndex(name, value string) iter.Seq[*Record] {
 	return func(func(*Record) bool) {}
 }
 
+// Has reports whether an index has a record under a value. It is not known of a record
+// that is not in the store, nor of an index that does not exist.
+func (c *Collection) Has(r *Record, index, value string) (has, known bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	i := c.indexLocked(index)
+	s, there := c.table.slotOf(r.key)
+	if i < 0 || !there || c.table.at(s) != r {
+		return false, false
+	}
+	set := c.table.indexes[i].Find(value)
+	return set != nil && set.Has(s), true
+}
+
 // indexedLocked returns the slots that an index has under a value, or nil.
 func (c *Collection) indexedLocked(name, value string) *slots.Set {
 	if i := c.indexLocked(name); i >= 0 {

@@ -46,6 +46,8 @@ type Records interface {
 	Records() iter.Seq[*engine.Record]
 	RecordsIn(namespace string) iter.Seq[*engine.Record]
 	RecordsBy(index, value string) iter.Seq[*engine.Record]
+	// Has reports whether a record has a value of an index, which must exist.
+	Has(r *engine.Record, index, value string) bool
 	// Object returns the object of a record, which is shared. Wanted returns it if it
 	// is worth sharing, else nil.
 	Object(*engine.Record) (any, error)

@@ -56,6 +56,15 @@ func (s *Set) add(x Slot) {
 	s.chunks[i] = slices.Insert(s.chunks[i], at, x)
 }
 
+// Has reports whether a slot is in the set.
+func (s *Set) Has(x Slot) bool {
+	if len(s.chunks) == 0 {
+		return false
+	}
+	_, found := slices.BinarySearch(s.chunks[s.chunkOf(x)], x)
+	return found
+}
+
 func (s *Set) remove(x Slot) {
 	if len(s.chunks) == 0 {
 		return

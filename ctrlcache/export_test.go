@@ -15,3 +15,6 @@ func Ended(c cache.Cache, obj client.Object) <-chan struct{} {
 	}
 	return own.known(memberKey{f, cache.AllNamespaces}).ended
 }
+
+// StripsManagedFields reports whether a transform is known to do that and nothing else.
+var StripsManagedFields = stripsManagedFields

@@ -2,8 +2,10 @@ package ctrlcache
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -139,11 +141,23 @@ func narrowed(scope string, selector fields.Selector) string {
 	return scope
 }
 
-// stripper is the function that TransformStripManagedFields returns.
-var stripper = reflect.ValueOf(cache.TransformStripManagedFields()).Pointer()
+// stripper is where the function stands that TransformStripManagedFields returns. Its
+// address would not do: there is another copy of it wherever that call was inlined.
+var stripper = writtenAt(cache.TransformStripManagedFields())
 
 func stripsManagedFields(t toolscache.TransformFunc) bool {
-	return t != nil && reflect.ValueOf(t).Pointer() == stripper
+	return t != nil && stripper != "" && writtenAt(t) == stripper
+}
+
+// writtenAt returns the file and the line of a function, or "" if they are not known.
+func writtenAt(t toolscache.TransformFunc) string {
+	pc := reflect.ValueOf(t).Pointer()
+	f := runtime.FuncForPC(pc)
+	if f == nil {
+		return ""
+	}
+	file, line := f.FileLine(pc)
+	return fmt.Sprintf("%s:%d", file, line)
 }
 
 // defaultSyncPeriod is controller-runtime's.

@@ -180,7 +180,7 @@ func TestUnreadableFromBytes(t *testing.T) {
 			{"and deleted", []func(*player){on(remove("b"))}, settled},
 		},
 	}.perform(t, oursBytes)
-	want := []string{"updated b@5 to b@5", "deleted tombstone(ns/b <nil>)"}
+	want := []string{"updated b@5 to b@5", "deleted tombstone(ns/b b@7 map[bad:1])"}
 	if got := callsOf("h", lines)[3:]; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

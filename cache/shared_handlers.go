@@ -239,7 +239,8 @@ func (r *registration) deliver(ctx context.Context, d engine.Delta) {
 
 // unreadable reports a state that cannot be delivered to the handler, and remembers
 // whether an earlier state was, for when the object can be read again. The deletion
-// of an object that was delivered is delivered as a tombstone.
+// of an object that was delivered is delivered as a tombstone, with its metadata if the
+// state before cannot be read either.
 func (r *registration) unreadable(ctx context.Context, d engine.Delta, err error) {
 	utilruntime.HandleErrorWithContext(ctx, err, "object cannot be read, the handler is not called", "key", d.Key())
 	delivered, unread := r.unread[d.Key()]
@@ -255,7 +256,10 @@ func (r *registration) unreadable(ctx context.Context, d engine.Delta, err error
 	}
 	delete(r.unread, d.Key())
 	if delivered {
-		last, _ := r.informer.object(d.Old)
+		last, err := r.informer.object(d.Old)
+		if err != nil {
+			last = r.informer.remains(d.New)
+		}
 		r.handler.OnDelete(DeletedFinalStateUnknown{Key: d.Key(), Obj: last})
 	}
 }

@@ -36,6 +36,7 @@ func TestAsStock(t *testing.T) {
 	}
 	for name, o := range stockOptions() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			e := &env{t, e.ctx, e.server, e.config, e.http, e.direct, e.requests}
 			o.HTTPClient = e.http
 			again := name == "none" || name == "namespaces" || name == "a transform"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinform/kinform/apisim"
 )
 
 // TestStorm: readers of all forms join and leave in any order, while objects are made,
@@ -47,7 +50,7 @@ func newStorm(e *env, seed uint64) *storm {
 
 func (s *storm) blow() {
 	for range 60 {
-		switch s.rand.IntN(12) {
+		switch s.rand.IntN(14) {
 		case 0, 1:
 			s.join(s.rand.IntN(3))
 		case 2:
@@ -61,6 +64,8 @@ func (s *storm) blow() {
 			time.Sleep(time.Duration(s.rand.IntN(5000)) * time.Millisecond)
 		case 6:
 			synctest.Wait()
+		case 7, 8:
+			s.server.Inject(s.fault())
 		default:
 			s.write()
 		}
@@ -73,6 +78,25 @@ func (s *storm) blow() {
 	for _, v := range s.views {
 		v.settle(s)
 	}
+}
+
+// fault is something that goes wrong once or twice.
+func (s *storm) fault() apisim.Fault {
+	faults := []apisim.Fault{
+		{Match: apisim.Match{Verb: "list"}, CutAfterBytes: 200},
+		{Match: apisim.Match{Verb: "list"}, Status: http.StatusInternalServerError},
+		{Match: apisim.Match{Verb: "list"}, Status: http.StatusGone},
+		{Match: apisim.Match{Verb: "list"}, Status: http.StatusForbidden},
+		{Match: apisim.Match{Verb: "watch"}, TruncateFrame: 1},
+		{Match: apisim.Match{Verb: "watch"}, GarbleFrame: 2},
+		{Match: apisim.Match{Verb: "watch"}, DuplicateEvents: true},
+		{Match: apisim.Match{Verb: "watch"}, Status: http.StatusForbidden},
+		{Match: apisim.Match{Verb: "watch"}, Status: http.StatusMethodNotAllowed},
+		{Match: apisim.Match{Verb: "watch"}, Delay: time.Second},
+	}
+	f := faults[s.rand.IntN(len(faults))]
+	f.Match.Resource, f.Times = "configmaps", 1+s.rand.IntN(2)
+	return f
 }
 
 // write makes, changes or deletes an object.
@@ -207,9 +231,8 @@ func (v *told) end() {
 func (v *told) settle(s *storm) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(configMaps)
-	if err := s.direct.List(s.ctx, list); err != nil {
-		s.t.Fatal(err)
-	}
+	for s.direct.List(s.ctx, list) != nil {
+	} // a fault may be left
 	want := map[string]state{}
 	for _, item := range list.Items {
 		want[item.Name] = state{string(item.UID), version(&item)}

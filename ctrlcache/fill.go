@@ -29,15 +29,17 @@ func fill(out client.ObjectList, found []taken) error {
 		use = engine.ReadAll
 	}
 	if elem := items.Type().Elem(); len(found) > 0 && elem == found[0].form.of {
-		fillValues(items, n, found, use)
-		return nil
+		return fillValues(items, n, found, use)
 	}
 	// Items that are pointers, or anything: each object is made by itself.
 	objs := make([]apiruntime.Object, 0, n)
 	for _, s := range found {
 		for _, r := range s.chosen {
 			obj := reflect.New(s.form.of).Interface()
-			if s.read(r, obj, s.shared, use) == nil {
+			switch err := s.read(r, obj, s.shared, use); {
+			case isTypeError(err):
+				return err
+			case err == nil:
 				objs = append(objs, obj.(apiruntime.Object))
 			}
 		}
@@ -46,16 +48,24 @@ func fill(out client.ObjectList, found []taken) error {
 }
 
 // fillValues reads into items that are the objects themselves, without a copy. What
-// cannot be read is left out.
-func fillValues(items reflect.Value, n int, found []taken, use engine.Use) {
+// cannot be read is left out; that objects are of another type than the items is an
+// error.
+func fillValues(items reflect.Value, n int, found []taken, use engine.Use) error {
 	values := reflect.MakeSlice(items.Type(), n, n)
 	failed := make([]bool, n)
+	var other atomic.Pointer[error]
 	from := 0
 	for _, s := range found {
 		inBlocks(len(s.chosen), func(i int) {
-			failed[from+i] = s.read(s.chosen[i], values.Index(from+i).Addr().Interface(), s.shared, use) != nil
+			err := s.read(s.chosen[i], values.Index(from+i).Addr().Interface(), s.shared, use)
+			if failed[from+i] = err != nil; isTypeError(err) {
+				other.Store(&err)
+			}
 		})
 		from += len(s.chosen)
+	}
+	if err := other.Load(); err != nil {
+		return *err
 	}
 	at := 0
 	for i := range n {
@@ -71,6 +81,7 @@ func fillValues(items reflect.Value, n int, found []taken, use engine.Use) {
 		values.Index(i).SetZero()
 	}
 	items.Set(values.Slice(0, at))
+	return nil
 }
 
 const (

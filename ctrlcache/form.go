@@ -1,6 +1,7 @@
 package ctrlcache
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -129,7 +130,7 @@ func (f form) into(r *engine.Record, to any) error {
 	}
 	v := reflect.ValueOf(to)
 	if v.Type() != reflect.PointerTo(f.of) {
-		return f.mismatch(to)
+		return &typeError{reflect.PointerTo(f.of), v.Type()}
 	}
 	v.Elem().SetZero()
 	if err := decode.Into(r, to); err != nil {
@@ -150,12 +151,21 @@ func (f form) copyInto(obj, to any) error {
 func (f form) assign(obj, to any) error {
 	from, v := reflect.ValueOf(obj), reflect.ValueOf(to)
 	if from.Type() != v.Type() {
-		return f.mismatch(to)
+		return &typeError{from.Type(), v.Type()}
 	}
 	v.Elem().Set(from.Elem())
 	return nil
 }
 
-func (f form) mismatch(to any) error {
-	return fmt.Errorf("cache had type %s, but %T was asked for", reflect.PointerTo(f.of), to)
+// typeError says that objects are of another type than what they are read into, as a
+// transform may make them.
+type typeError struct{ had, asked reflect.Type }
+
+func (e *typeError) Error() string {
+	return fmt.Sprintf("cache had type %s, but %s was asked for", e.had, e.asked)
+}
+
+func isTypeError(err error) bool {
+	other := (*typeError)(nil)
+	return errors.As(err, &other)
 }

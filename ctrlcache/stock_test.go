@@ -87,6 +87,7 @@ func stockOptions() map[string]cache.Options {
 		"a transform":                {DefaultTransform: repaint},
 		"a transform but for a kind": {DefaultTransform: repaint, ByObject: of(cm, cache.ByObject{Transform: none})},
 		"a transform of a namespace": {DefaultNamespaces: map[string]cache.Config{"one": {Transform: repaint}, "two": {}}},
+		"a transform to others":      {DefaultTransform: toSecret},
 		"stripped":                   {DefaultTransform: cache.TransformStripManagedFields()},
 		"shared":                     {DefaultUnsafeDisableDeepCopy: &yes},
 		"shared in a namespace":      {DefaultNamespaces: map[string]cache.Config{"one": {UnsafeDisableDeepCopy: &yes}, "two": {}}},
@@ -98,6 +99,13 @@ func stockOptions() map[string]cache.Options {
 
 func repaint(obj any) (any, error) {
 	obj.(client.Object).SetLabels(map[string]string{"color": "gold"})
+	return obj, nil
+}
+
+func toSecret(obj any) (any, error) {
+	if cm, ok := obj.(*corev1.ConfigMap); ok {
+		return &corev1.Secret{ObjectMeta: cm.ObjectMeta}, nil
+	}
 	return obj, nil
 }
 
@@ -134,6 +142,10 @@ func (e *env) results(make cache.NewCacheFunc, o cache.Options, again bool) map[
 	if err != nil {
 		all["new"] = outcome(err)
 		return all
+	}
+	for _, obj := range []client.Object{&corev1.ConfigMap{}, asUnstructured(), &corev1.Namespace{}} {
+		byColor := func(obj client.Object) []string { return []string{obj.GetLabels()["color"], "any"} }
+		all[fmt.Sprintf("index %T", obj)] = outcome(c.IndexField(e.ctx, obj, "color", byColor))
 	}
 	e.calls(c, o, func(call, result string) { all["not started: "+call] = result })
 	stop := e.start(c)
@@ -172,8 +184,11 @@ func (e *env) calls(c cache.Cache, o cache.Options, note func(call, result strin
 				note(fmt.Sprintf("get %s as %T of %s", key, obj, obj.GetObjectKind().GroupVersionKind().Kind), shown(obj))
 			}
 		}
-		if err := c.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, &corev1.ConfigMap{}, client.UnsafeDisableDeepCopy); err != nil {
+		cm := &corev1.ConfigMap{}
+		if err := c.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, cm, client.UnsafeDisableDeepCopy); err != nil {
 			note("get unsafely "+key, outcome(err))
+		} else {
+			note("get unsafely "+key, shown(cm))
 		}
 	}
 	for what, options := range listOptions() {
@@ -244,6 +259,11 @@ func listOptions() map[string][]client.ListOption {
 		"limit 100":      {client.Limit(100)},
 		"continued":      {client.Continue("x")},
 		"by name":        {client.MatchingFields{"metadata.name": "a"}},
+		"by color":       {client.MatchingFields{"color": "red"}},
+		"by any color":   {client.MatchingFields{"color": "any"}},
+		"by no color":    {client.MatchingFields{"color": ""}},
+		"by color of 1":  {client.MatchingFields{"color": "red"}, client.InNamespace("one")},
+		"by color twice": {client.MatchingFieldsSelector{Selector: fields.ParseSelectorOrDie("color=red,color=any")}, client.InNamespace("one")},
 		"by other names": {client.MatchingFieldsSelector{Selector: fields.OneTermNotEqualSelector("metadata.name", "a")}},
 		"by no field":    {client.MatchingFieldsSelector{Selector: fields.Everything()}},
 		"unsafely":       {client.UnsafeDisableDeepCopy},

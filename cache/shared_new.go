@@ -71,7 +71,16 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, example runtime.Object,
 	return s
 }
 
-func logWarning(message string, args ...any) { klog.V(2).InfoS("kinform: "+message, args...) }
+// logWarning logs what the engine says. Failures reach the program by its watch error
+// handler, so that they are for those who want details; of objects that are left out,
+// nobody would hear.
+func logWarning(message string, args ...any) {
+	if message == engine.RejectedMessage {
+		klog.ErrorS(nil, "kinform: "+message, args...)
+		return
+	}
+	klog.V(2).InfoS("kinform: "+message, args...)
+}
 
 // object returns a record's object, for a handler.
 func (s *sharedIndexInformer) object(r *engine.Record) (any, error) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,9 +31,12 @@ import (
 
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard())
-	klog.SetLogger(logr.Discard())
+	klog.SetLogger(funcr.New(func(_, args string) { logged.Store(args, true) }, funcr.Options{}))
 	os.Exit(m.Run())
 }
+
+// logged has what client-go and the engine log by default.
+var logged sync.Map
 
 // env is what a test has: a server whose requests are counted, a client past all
 // caches, and caches that end with the test.

@@ -2,8 +2,10 @@ package ctrlcache_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -78,5 +80,31 @@ func TestEndOfWhatCannotBeRead(t *testing.T) {
 	if !ok || obj.GetName() != "a" || obj.GetNamespace() != "default" || obj.GetUID() != w.GetUID() {
 		text, _ := json.Marshal(end.Obj)
 		t.Errorf("the end of %s has %T %s", end.Key, end.Obj, text)
+	}
+}
+
+// TestIndexFunctionThatPanics: it ends nothing, and what it leaves out is logged.
+func TestIndexFunctionThatPanics(t *testing.T) {
+	e := newEnv(t)
+	c := e.cache(cache.Options{})
+	e.index(c, "color", func(obj client.Object) []string {
+		if obj.GetName() == "panics" {
+			panic("no color")
+		}
+		return nil
+	})
+	e.start(c)
+	calls := e.follow(e.informer(c, &corev1.ConfigMap{}))
+	e.create(configMap("default", "panics", "red"), configMap("default", "good", "red"))
+	if h := await(e, "a call of the handler", calls); h.obj.GetName() != "good" {
+		t.Errorf("heard of %s", h.obj.GetName())
+	}
+	found := false
+	logged.Range(func(line, _ any) bool {
+		found = strings.Contains(line.(string), "default/panics") && strings.Contains(line.(string), "no color")
+		return !found
+	})
+	if !found {
+		t.Error("nothing is logged of it")
 	}
 }

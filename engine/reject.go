@@ -45,6 +45,9 @@ type rejects struct {
 	last  error
 }
 
+// RejectedMessage is what is logged of objects that are left out.
+const RejectedMessage = "object rejected"
+
 func (c *Collection) reject(key string, err error) {
 	c.rejected.mu.Lock()
 	c.rejected.count++
@@ -54,7 +57,7 @@ func (c *Collection) reject(key string, err error) {
 	c.observe(Observation{Point: PointRejected, Key: key, Err: err})
 	// Each power of two: a flood of bad objects does not flood the log.
 	if n&(n-1) == 0 {
-		c.log.line("object rejected", "key", key, "error", err, "rejected", n)
+		c.log.line(RejectedMessage, "key", key, "error", err, "rejected", n)
 	}
 }
 

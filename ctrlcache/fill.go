@@ -96,7 +96,8 @@ const (
 )
 
 // inBlocks calls read for 0 to n-1: a few in turn, many by several goroutines, as
-// decoding an object takes longer than copying one does.
+// decoding an object takes longer than copying one does. A panic is the caller's, who
+// may recover from it, in whichever goroutine it was.
 func inBlocks(n int, read func(i int)) {
 	var next atomic.Int64
 	work := func() {
@@ -110,10 +111,22 @@ func inBlocks(n int, read func(i int)) {
 			}
 		}
 	}
+	var panicked atomic.Pointer[any]
+	contained := func() {
+		defer func() {
+			if p := recover(); p != nil {
+				panicked.Store(&p)
+			}
+		}()
+		work()
+	}
 	var others sync.WaitGroup
 	for range min(mostReaders, runtime.GOMAXPROCS(0), (n+block-1)/block) - 1 {
-		others.Go(work)
+		others.Go(contained)
 	}
-	work()
+	contained()
 	others.Wait()
+	if p := panicked.Load(); p != nil {
+		panic(*p)
+	}
 }

@@ -84,3 +84,43 @@ func TestLongList(t *testing.T) {
 		}
 	}
 }
+
+// uncopied is a config map that cannot be copied.
+type uncopied struct{ picky }
+
+func (u *uncopied) DeepCopyObject() runtime.Object { panic("no copies") }
+
+type uncopiedList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata"`
+	Items           []uncopied `json:"items"`
+}
+
+func (u *uncopiedList) DeepCopyObject() runtime.Object { c := *u; return &c }
+
+// TestPanicInLongList: a panic of a type's own methods is one of whoever lists, who may
+// recover from it, as controllers do.
+func TestPanicInLongList(t *testing.T) {
+	e := newEnv(t)
+	const n = 200
+	for i := range n {
+		e.create(configMap("default", fmt.Sprint(i), "red"))
+	}
+	scheme := runtime.NewScheme()
+	scheme.AddKnownTypeWithName(corev1.SchemeGroupVersion.WithKind("ConfigMap"), &uncopied{})
+	scheme.AddKnownTypeWithName(corev1.SchemeGroupVersion.WithKind("ConfigMapList"), &uncopiedList{})
+	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
+	keep := func(obj any) (any, error) { return obj, nil }
+	c := e.cache(cache.Options{Scheme: scheme, DefaultTransform: keep}) // what is transformed is copied
+	e.start(c)
+	var panicked any
+	func() {
+		defer func() { panicked = recover() }()
+		if err := c.List(e.ctx, &uncopiedList{}); err != nil {
+			t.Error(err)
+		}
+	}()
+	if panicked != "no copies" {
+		t.Errorf("recovered %v", panicked)
+	}
+}

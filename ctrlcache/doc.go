@@ -31,7 +31,8 @@
 //     does not wait for it; who reads it, or asks for its informer, does.
 //
 // A transform runs when an object is decoded, so it may run again for a state that was
-// not read for a while: it must give the same result each time. Objects that cannot be
+// not read for a while, and for several objects at a time: it must give the same result
+// each time, and what it shares with other calls needs a lock. Objects that cannot be
 // decoded are left out of lists and reported, as in all of kinform; the others are not
 // affected. With Options.NewInformer the program makes the informers itself, of objects
 // and not of bytes; the cache is controller-runtime's own then.

@@ -2,11 +2,13 @@ package ctrlcache_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"path"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -230,6 +232,7 @@ type requests struct {
 	lists, watches map[string]int      // watches are those that are open
 	accepts        map[string][]string // of the lists
 	changed        chan struct{}
+	follower       atomic.Pointer[apisim.Follower] // if not nil, it answers some reads
 }
 
 func newRequests() *requests {
@@ -245,6 +248,10 @@ func (r *requests) front(server http.Handler) http.Handler {
 		} else if h.Method == http.MethodGet {
 			r.accept(resource, h.Header.Get("Accept"))
 			r.add(r.lists, resource, 1)
+		}
+		if f := r.follower.Load(); f != nil && h.Method == http.MethodGet && rand.IntN(2) == 0 {
+			f.ServeHTTP(w, h)
+			return
 		}
 		server.ServeHTTP(w, h)
 	})

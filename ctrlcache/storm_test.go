@@ -42,6 +42,9 @@ type storm struct {
 }
 
 func newStorm(e *env, seed uint64) *storm {
+	if seed%2 == 1 {
+		e.requests.follower.Store(e.server.Follow())
+	}
 	s := &storm{env: e, rand: rand.New(rand.NewPCG(seed, 0)), cache: e.cache(cache.Options{})}
 	s.views, s.read = map[int]*told{}, map[int]map[string]int{0: {}, 1: {}, 2: {}}
 	e.start(s.cache)
@@ -50,7 +53,7 @@ func newStorm(e *env, seed uint64) *storm {
 
 func (s *storm) blow() {
 	for range 60 {
-		switch s.rand.IntN(14) {
+		switch s.rand.IntN(15) {
 		case 0, 1:
 			s.join(s.rand.IntN(3))
 		case 2:
@@ -66,17 +69,31 @@ func (s *storm) blow() {
 			synctest.Wait()
 		case 7, 8:
 			s.server.Inject(s.fault())
+		case 9:
+			s.lag(s.rand.IntN(2) == 0)
 		default:
 			s.write()
 		}
 		s.look()
 	}
+	s.lag(false)
 	s.create(configMap("default", "last", "blue"))
 	for form := range 3 {
 		s.join(form)
 	}
 	for _, v := range s.views {
 		v.settle(s)
+	}
+}
+
+// lag has the second server, if there is one, lag behind the first, or not any more.
+func (s *storm) lag(lags bool) {
+	switch f := s.requests.follower.Load(); {
+	case f == nil:
+	case lags:
+		f.Hold()
+	default:
+		f.Release()
 	}
 }
 

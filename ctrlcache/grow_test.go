@@ -2,11 +2,13 @@ package ctrlcache_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -79,4 +81,38 @@ func TestGrowthDuringOutage(t *testing.T) {
 		await(e, "sync", i.HasSyncedChecker().Done())
 		e.get(c, "a", &corev1.ConfigMap{})
 	})
+}
+
+// TestGrowthAfterRestore: a server was restored from a backup and has come further than
+// before, so that nobody noticed. When more is read of an object that it has in an older
+// state, that state counts: the newer one cannot be read in the new form.
+func TestGrowthAfterRestore(t *testing.T) {
+	inBubble(t, func(e *env) {
+		old := configMap("default", "a", "red")
+		e.create(old)
+		c := e.cache(cache.Options{})
+		e.start(c)
+		calls := e.follow(e.informer(c, &corev1.ConfigMap{}))
+		await(e, "a call of the handler", calls)
+		backup := e.server.Snapshot()
+		e.update(configMap("default", "a", "blue"))
+		await(e, "a call of the handler", calls)
+		e.server.Restore(backup)
+		utilnet.CloseIdleConnectionsFor(e.http.Transport)
+		for i := range 10 {
+			e.create(secret(fmt.Sprint(i), "x"))
+		}
+		u := asUnstructured()
+		e.get(c, "a", u)
+		if got := u.GetResourceVersion(); got != old.ResourceVersion {
+			e.t.Errorf("read version %s, and the server has %s", got, old.ResourceVersion)
+		}
+	})
+}
+
+func (e *env) update(obj client.Object) {
+	e.t.Helper()
+	if err := e.direct.Update(e.ctx, obj); err != nil {
+		e.t.Fatal(err)
+	}
 }

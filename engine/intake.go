@@ -80,7 +80,7 @@ func (r *Reflector) replace(list List, version Version) {
 	}
 	version = r.in.weigh(list.Records, version)
 	r.order.relisted(version, newest(list.Records), list.NewEpoch)
-	r.version, r.consistent, r.suspect, r.emptied = version, false, false, false
+	r.version, r.consistent, r.renewing, r.suspect, r.emptied = version, false, false, false, false
 	r.listedAt = time.Now()
 	if !r.settleAt.IsZero() {
 		r.settleAt = time.Time{}

@@ -70,6 +70,8 @@ type Reflector struct {
 	// consistent: the next list must be a consistent read, as the server could
 	// not serve the version that we hold.
 	consistent bool
+	// renewing: the next list has more of each object than the store.
+	renewing bool
 	// order separates new events from repeated ones.
 	order order
 	hearing
@@ -232,16 +234,17 @@ func (r *Reflector) list(ctx context.Context) state {
 		r.consistent = true
 		return r.list
 	}
-	list.Current = (r.order.disordered || r.order.unordered) && !r.order.apart
+	list.Current = r.renewing || (r.order.disordered || r.order.unordered) && !r.order.apart
 	r.unpaged = false
 	r.replace(list, version)
 	return r.watch
 }
 
 // renew lists what there is more of now. That the list differs from the store says
-// nothing of the watches before it.
+// nothing of the watches before it. It replaces everything: what is stored cannot be read
+// by those who need more, be it newer.
 func (r *Reflector) renew(context.Context) state {
-	r.consistent, r.proving = true, false
+	r.consistent, r.renewing, r.proving = true, true, false
 	return r.list
 }
 

@@ -116,14 +116,14 @@ func (c *informerCache) WaitForCacheSync(ctx context.Context) bool {
 	for _, m := range c.all() {
 		select {
 		case <-m.informer.HasSyncedChecker().Done():
-		case <-m.refused:
+		case <-m.refused.now():
 		case <-m.removed:
 		case <-m.ended:
 		case <-ctx.Done():
 		}
 		switch {
 		case m.informer.HasSynced(), isClosed(m.removed):
-		case isClosed(m.refused):
+		case isClosed(m.refused.now()):
 			cacheLog.Info("The server refuses a kind; the others do not wait for it", "kind", m.kind.gvk, "cause", m.whyNot().Error())
 		default:
 			synced = false

@@ -46,18 +46,40 @@ func (c *informerCache) unsynced() error {
 }
 
 // reporting returns what is called when a list or a watch has failed: the program's
-// handler, or else a logger. It notes a refusal first.
+// handler, or else a logger. It notes first whether it was a refusal.
 func (m *member) reporting(handler toolscache.WatchErrorHandlerWithContext) toolscache.WatchErrorHandlerWithContext {
 	if handler == nil {
 		handler = logFailure
 	}
-	refused := sync.OnceFunc(func() { close(m.refused) })
 	return func(ctx context.Context, r *toolscache.Reflector, err error) {
-		if m.status().Reason.Refusal() {
-			refused()
-		}
+		m.refused.set(m.status().Reason.Refusal())
 		handler(ctx, r, err)
 	}
+}
+
+// refusal says whether the last failure was that the server refused a kind.
+type refusal struct {
+	mu sync.Mutex
+	is chan struct{} // closed while it was
+}
+
+func (r *refusal) set(refused bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch known := isClosed(r.is); {
+	case refused && !known:
+		close(r.is)
+	case !refused && known:
+		r.is = make(chan struct{})
+	}
+}
+
+// now returns a channel that is closed when the server has refused the kind, and has
+// not failed otherwise since.
+func (r *refusal) now() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.is
 }
 
 // logFailure logs that a list or a watch has failed, with the cause. That a watch ends,

@@ -36,7 +36,7 @@ type member struct {
 	records  dropin.Records
 	share    bool // objects are given to callers without being copied
 
-	refused chan struct{} // closed when the server has refused it
+	refused refusal
 	removed chan struct{} // closed to end it
 	ended   chan struct{} // closed when it has ended, or will not be run
 }
@@ -83,7 +83,7 @@ func (c *informerCache) newMember(k *kind, f form, scope string) (*member, error
 		kind: k, form: f, scope: scope, informer: i,
 		records: i.GetIndexer().(dropin.Records),
 		share:   config.UnsafeDisableDeepCopy != nil && *config.UnsafeDisableDeepCopy,
-		refused: make(chan struct{}), removed: make(chan struct{}), ended: make(chan struct{}),
+		refused: refusal{is: make(chan struct{})}, removed: make(chan struct{}), ended: make(chan struct{}),
 	}
 	if err := i.SetWatchErrorHandlerWithContext(m.reporting(c.options.DefaultWatchErrorHandler)); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 	"weak"
 
@@ -208,4 +209,37 @@ func closed(ch <-chan struct{}) bool {
 	default:
 		return false
 	}
+}
+
+// TestRefusedAndThenNot: a kind is waited for again when the server does not refuse it
+// any more, but has another trouble with it.
+func TestRefusedAndThenNot(t *testing.T) {
+	inBubble(t, func(e *env) {
+		secrets := apisim.Match{Verb: "list", Resource: "secrets"}
+		allow := e.server.Inject(apisim.Fault{Match: secrets, Status: http.StatusForbidden})
+		c := e.cache(cache.Options{})
+		e.start(c)
+		if _, err := c.GetInformer(e.ctx, &corev1.Secret{}, cache.BlockUntilSynced(false)); err != nil {
+			e.t.Fatal(err)
+		}
+		if !c.WaitForCacheSync(e.ctx) {
+			e.t.Error("the cache waits for what is refused")
+		}
+		repair := e.server.Inject(apisim.Fault{Match: secrets, Status: http.StatusInternalServerError})
+		allow()
+		time.Sleep(time.Minute)
+		synced := make(chan bool, 1)
+		go func() { synced <- c.WaitForCacheSync(e.ctx) }()
+		synctest.Wait()
+		if len(synced) > 0 {
+			e.t.Error("the cache does not wait for what has trouble")
+		}
+		repair()
+		if !await(e, "sync", synced) {
+			e.t.Error("the cache has not synced")
+		}
+		if err := ctrlcache.Healthz(c)(nil); err != nil {
+			e.t.Error(err)
+		}
+	})
 }

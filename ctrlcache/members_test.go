@@ -139,29 +139,24 @@ func TestStop(t *testing.T) {
 // TestSyncedBeforeTheEnd: what has synced is known to have, also by those who first ask
 // when it has ended.
 func TestSyncedBeforeTheEnd(t *testing.T) {
-	e := newEnv(t)
-	c := e.cache(cache.Options{DefaultNamespaces: map[string]cache.Config{"default": {}, "kube-system": {}}})
-	stop := e.start(c)
-	var informers []cache.Informer
-	var handlers []toolscache.ResourceEventHandlerRegistration
-	for range 20 { // which of two things that have happened is seen first, is left to chance
-		i := e.informer(c, &corev1.ConfigMap{})
-		r, err := i.AddEventHandler(toolscache.ResourceEventHandlerFuncs{})
-		if err != nil {
-			t.Fatal(err)
+	inBubble(t, func(e *env) {
+		c := e.cache(cache.Options{DefaultNamespaces: map[string]cache.Config{"default": {}, "kube-system": {}}})
+		stop := e.start(c)
+		var synced []func() toolscache.DoneChecker
+		for range 20 { // which of two things that have happened is seen first, is left to chance
+			i := e.informer(c, &corev1.ConfigMap{})
+			r, err := i.AddEventHandler(toolscache.ResourceEventHandlerFuncs{})
+			if err != nil {
+				e.t.Fatal(err)
+			}
+			synced = append(synced, i.HasSyncedChecker, r.HasSyncedChecker)
 		}
-		informers, handlers = append(informers, i), append(handlers, r)
-	}
-	for _, r := range handlers {
-		for !r.HasSynced() {
-			runtime.Gosched()
+		synctest.Wait()
+		stop()
+		for _, checker := range synced {
+			await(e, "sync", checker().Done())
 		}
-	}
-	stop()
-	for n := range informers {
-		await(e, "sync of an informer", informers[n].HasSyncedChecker().Done())
-		await(e, "sync of a handler", handlers[n].HasSyncedChecker().Done())
-	}
+	})
 }
 
 // TestReadersOfWhatIsRemoved: reads go on while informers are removed and made again. A

@@ -39,10 +39,8 @@ func (x *sharedIndexer) moveTo(c *engine.Collection, prefix string) {
 	defer x.mu.Unlock()
 	to := &storeOf{Collection: c, prefix: prefix}
 	x.store.Store(to)
-	for name, f := range x.indexers {
-		if err := x.index(to, name, f); err != nil {
-			panic(err) // cannot happen: the prefix is unique
-		}
+	if err := x.index(to, x.indexers); err != nil {
+		panic(err) // cannot happen: the prefix is unique
 	}
 }
 

@@ -18,11 +18,22 @@ import (
 // namespaceIndex is the one index function that every factory sets.
 var namespaceIndex = reflect.ValueOf(MetaNamespaceIndexFunc).Pointer()
 
-// index adds an index to a collection.
-func (x *sharedIndexer) index(to *storeOf, name string, f IndexFunc) error {
+// index adds indexes to a collection.
+func (x *sharedIndexer) index(to *storeOf, indexers Indexers) error {
+	if len(indexers) == 0 {
+		return nil
+	}
+	var all []engine.Indexer
+	for name, f := range indexers {
+		all = append(all, x.indexerOf(to, name, f))
+	}
+	return to.AddIndexes(all...)
+}
+
+func (x *sharedIndexer) indexerOf(to *storeOf, name string, f IndexFunc) engine.Indexer {
 	isNamespace := reflect.ValueOf(f).Pointer() == namespaceIndex
 	var only [1]string // the collection calls it for one record at a time, and copies what it gets
-	return to.AddIndex(engine.Indexer{Name: to.prefix + name, Values: func(r *engine.Record) ([]string, error) {
+	return engine.Indexer{Name: to.prefix + name, Values: func(r *engine.Record) ([]string, error) {
 		if isNamespace && !x.view.Alters {
 			only[0] = r.Namespace() // nothing has to be decoded for it
 			return only[:], nil
@@ -32,7 +43,7 @@ func (x *sharedIndexer) index(to *storeOf, name string, f IndexFunc) error {
 			return nil, err
 		}
 		return f(obj)
-	}})
+	}}
 }
 
 // leave takes the informer's indexes and its objects out of a collection that others
@@ -137,14 +148,12 @@ func (x *sharedIndexer) AddIndexers(added Indexers) error {
 			return fmt.Errorf("indexer conflict: %s", name)
 		}
 	}
-	for name, f := range added {
-		if s := x.store.Load(); !s.left {
-			if err := x.index(s, name, f); err != nil {
-				return err
-			}
+	if s := x.store.Load(); !s.left {
+		if err := x.index(s, added); err != nil {
+			return err
 		}
-		x.indexers[name] = f
 	}
+	maps.Copy(x.indexers, added)
 	return nil
 }
 

@@ -140,26 +140,36 @@ func (c *Collection) HasSynced() bool {
 
 // AddIndex adds an index over present and future objects. An object that
 // the function fails for is reported, and not found in this index.
-func (c *Collection) AddIndex(ix Indexer) error {
+func (c *Collection) AddIndex(ix Indexer) error { return c.AddIndexes(ix) }
+
+// AddIndexes adds several indexes, or none if a name is taken. The objects are gone over
+// once, so that each is decoded once for all functions.
+func (c *Collection) AddIndexes(added ...Indexer) error {
 	c.write.Lock()
 	defer c.write.Unlock()
-	if slices.ContainsFunc(c.indexers, func(o Indexer) bool { return o.Name == ix.Name }) {
-		return fmt.Errorf("index %q: %w", ix.Name, ErrIndexExists)
-	}
-	p := slots.NewIndex()
-	for r := range c.table.snapshot().All() {
-		values, err := indexContained(ix, r)
-		if err != nil {
-			c.reject(r.key, err)
+	indexes := make([]*slots.Index, len(added))
+	for i, ix := range added {
+		same := func(o Indexer) bool { return o.Name == ix.Name }
+		if slices.ContainsFunc(c.indexers, same) || slices.ContainsFunc(added[:i], same) {
+			return fmt.Errorf("index %q: %w", ix.Name, ErrIndexExists)
 		}
+		indexes[i] = slots.NewIndex()
+	}
+	for r := range c.table.snapshot().All() {
 		s, _ := c.table.slotOf(r.key)
-		p.Set(s, c.scratch.keep(values))
-		c.scratch.texts = c.scratch.texts[:0]
+		for i, ix := range added {
+			values, err := indexContained(ix, r)
+			if err != nil {
+				c.reject(r.key, err)
+			}
+			indexes[i].Set(s, c.scratch.keep(values))
+			c.scratch.texts = c.scratch.texts[:0]
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.indexers = append(slices.Clip(c.indexers), ix)
-	c.table.indexes = append(c.table.indexes, p)
+	c.indexers = append(slices.Clip(c.indexers), added...)
+	c.table.indexes = append(c.table.indexes, indexes...)
 	return nil
 }
 

@@ -125,7 +125,6 @@ type oddities struct {
 	Named     inner `json:"named"`
 	Untagged  string
 	Hidden    string `json:"-"`
-	Dash      string `json:"-,"`
 	private   string
 	Any       any                     `json:"any"`
 	Anys      map[string]any          `json:"anys"`
@@ -162,7 +161,7 @@ type oddities struct {
 }
 
 var oddTexts = []string{
-	`{"kind":"K","apiVersion":"v1","inner":"a","both":"b","named":{"inner":"c"},"Untagged":"d","Hidden":"x","-":"dash","private":"x","untagged":"x"}`,
+	`{"kind":"K","apiVersion":"v1","inner":"a","both":"b","named":{"inner":"c"},"Untagged":"d","Hidden":"x","private":"x","untagged":"x"}`,
 	`{"any":{"a":[1,2.5,"x",null,{"b":{}}]},"anys":{"a":1,"b":{"c":[{}]}},"raw": {"a" : [1] } ,"extension":{"a": 1}}`,
 	`{"any":1,"any":2}`, `{"tree":{"name":"a"},"tree":{"children":[]}}`, `{"ints":[1,2,3],"ints":[4]}`,
 	`{"object":null}`, `{"object":{}}`, `{"number":12,"lower":"ABC","lowers":{"A":"B"},"keeps":{"a": 1},"keepsAll":[null,1,"x",[2]]}`,
@@ -210,7 +209,9 @@ func TestLeftToOthers(t *testing.T) {
 	type unnamed struct {
 		S struct{ keeps } `json:"s"`
 	}
+	dash := reflect.StructOf([]reflect.StructField{{Name: "Dash", Type: reflect.TypeFor[string](), Tag: `json:"-,"`}})
 	for typ, text := range map[reflect.Type]string{
+		dash:                              `{"-":"x","Dash":"y"}`,
 		reflect.TypeFor[twice]():          `{"both":1,"inner":"x"}`,
 		reflect.TypeFor[pointer]():        `{"name":"x"}`,
 		reflect.TypeFor[quoted]():         `{"n":"1"}`,

@@ -86,11 +86,12 @@ func (b benchmark) run(ctx context.Context, l *lab) (outcome, error) {
 			if err != nil {
 				return outcome{}, err
 			}
-			began := time.Now()
+			before, began := serverCPU(ctx, t.Server), time.Now()
 			m, err := runChild(ctx, program, t, s.env)
 			if err != nil {
 				return outcome{}, fmt.Errorf("%s: %w", s.name, err)
 			}
+			m["server cpu"] = serverCPU(ctx, t.Server) - before
 			fmt.Fprintf(os.Stderr, "%s, round %d of %d: %s took %.1f s\n", b.name, round+1, n, s.name, time.Since(began).Seconds())
 			all[i] = append(all[i], m)
 		}

@@ -31,6 +31,7 @@ func syncPodsBenchmark() benchmark {
 			{name: "kinform's drop-in, handler reads each object", task: work(kinformDropIn, true)},
 			{name: "client-go with LIST", task: work(clientGo, true), env: []string{"KUBE_FEATURE_WatchListClient=false"}},
 			{name: "kinform's drop-in on a tuned configuration", task: work(kinformTuned, true)},
+			{name: "kinform's drop-in, lists not compressed", task: work(kinformPlain, true)},
 		},
 		rows: []row{
 			{side: 1, title: "time", metric: "time", unit: inSeconds, limit: 1 / 2.5},
@@ -46,6 +47,7 @@ func syncPodsBenchmark() benchmark {
 			{side: 2, title: "RSS before it began", metric: "idle", unit: inBytes},
 			{side: 3, title: "time", metric: "time", unit: inSeconds},
 			{side: 3, title: "CPU", metric: "cpu", unit: inSeconds},
+			{side: 3, title: "CPU of the server", metric: "server cpu", unit: inSeconds},
 			{side: 3, title: "peak RSS", metric: "peak", unit: inBytes},
 			{side: 3, title: "resident per object", metric: "resident per object", unit: inBytes},
 			{side: 4, title: "time", metric: "time", unit: inSeconds},
@@ -53,6 +55,10 @@ func syncPodsBenchmark() benchmark {
 			{side: 4, title: "peak RSS", metric: "peak", unit: inBytes},
 			{side: 5, title: "time", metric: "time", unit: inSeconds},
 			{side: 5, title: "CPU", metric: "cpu", unit: inSeconds},
+			{side: 5, title: "CPU of the server", metric: "server cpu", unit: inSeconds},
+			{side: 6, title: "time", metric: "time", unit: inSeconds},
+			{side: 6, title: "CPU", metric: "cpu", unit: inSeconds},
+			{side: 6, title: "CPU of the server", metric: "server cpu", unit: inSeconds},
 		},
 	}
 }

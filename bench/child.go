@@ -30,6 +30,7 @@ const (
 	kinformTyped  = "kinform"         // package kinform
 	kinformDropIn = "kinform drop-in" // client-go's packages with kinform's import paths
 	kinformTuned  = "kinform tuned"   // the same, on a client whose configuration was tuned
+	kinformPlain  = "kinform plain"   // the same, on a client that asks for no compression
 )
 
 // server is what a child needs to reach the server.

@@ -5,9 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 
 	"github.com/kinform/kinform/apisim"
 	"github.com/kinform/kinform/internal/objects"
@@ -143,6 +148,28 @@ func (l *lab) simOf(n int) (server, error) {
 	})
 	fmt.Fprintf(os.Stderr, "%d pods in the simulated server after %.0f s\n", n, time.Since(began).Seconds())
 	return server{Host: l.sim.URL()}, err
+}
+
+// serverCPU returns the seconds of CPU that a server says it has taken, 0 if it does not
+// say so.
+func serverCPU(ctx context.Context, s server) (seconds float64) {
+	if s.CA == nil {
+		return 0
+	}
+	cfg := s.config()
+	cfg.GroupVersion, cfg.NegotiatedSerializer = &schema.GroupVersion{}, scheme.Codecs
+	client, err := rest.RESTClientFor(cfg)
+	if err != nil {
+		return 0
+	}
+	text, err := client.Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return 0
+	}
+	_, after, _ := strings.Cut(string(text), "\nprocess_cpu_seconds_total ")
+	line, _, _ := strings.Cut(after, "\n")
+	seconds, _ = strconv.ParseFloat(line, 64)
+	return seconds
 }
 
 // close stops every server that runs, and removes what was built.

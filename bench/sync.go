@@ -73,6 +73,7 @@ func podFactory(t task) (clientgoinformers.SharedInformerFactory, error) {
 		}
 		cfg = tuned
 	}
+	cfg.DisableCompression = t.Side == kinformPlain
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return nil, err

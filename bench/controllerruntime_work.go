@@ -5,7 +5,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 
 	"github.com/go-logr/logr"
@@ -143,9 +145,9 @@ func readController(ctx context.Context, t task) (metrics, error) {
 
 // measureCalls times calls, each as often as it says, and counts what they allocate.
 func measureCalls(m metrics, calls map[string]func(i int) error, times map[string]int) error {
-	for name, call := range calls {
+	for _, name := range slices.Sorted(maps.Keys(calls)) {
 		before := mallocs()
-		took, err := timed(times[name], call)
+		took, err := timed(times[name], calls[name])
 		if err != nil {
 			return err
 		}

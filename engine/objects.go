@@ -214,7 +214,7 @@ func (in *ingester) hold(r *Record, young bool) bool {
 	} else {
 		in.packer.Pack(&r.bytes, in.likeness(), raw)
 	}
-	r.decodings.Store(&decoding{view: in.view, obj: obj, fresh: len(raw), arrived: true})
+	r.decodings.Store(&decoding{view: in.view, obj: obj, arrived: true})
 	return true
 }
 

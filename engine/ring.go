@@ -148,7 +148,7 @@ func (m *residency) chargeStateLocked(r *Record) (weight int64) {
 		m.wholes += whole
 		decodedLedger.passing.Add(whole)
 	case d != nil && d.taken > 0:
-		weight = min(max(int64(d.fresh)*weightOfProtobuf, smallestShare), whole)
+		weight = min(max(int64(d.own), smallestShare), whole)
 	default:
 		weight = whole
 	}

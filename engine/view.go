@@ -33,13 +33,14 @@ type Neighbour struct {
 	Record *Record
 	Object any
 
-	fresh *int
+	own *int
 }
 
-// Took says how many bytes of the record were decoded, and not taken over.
-func (n Neighbour) Took(fresh int) {
-	if n.fresh != nil {
-		*n.fresh = fresh
+// Took says how much memory the new object has of its own, beside what it has taken
+// over.
+func (n Neighbour) Took(own int) {
+	if n.own != nil {
+		*n.own = own
 	}
 }
 
@@ -67,9 +68,9 @@ type decoding struct {
 	taken uint8
 	// arrived: nobody decoded it, it came as the object that it is.
 	arrived bool
-	// fresh is how many of the bytes were decoded for this object alone, if it has
-	// taken over the rest.
-	fresh int
+	// own is how much memory the object has that is not part of another state, if it
+	// has taken over the rest.
+	own int
 }
 
 // mostTaken bounds how many states in a row take over parts. A part that a reader has
@@ -145,8 +146,8 @@ func (c *Collection) decodeOnce(r *Record, v *View, use Use) (any, error) {
 func (c *Collection) decode(r *Record, v *View, use Use) (any, error) {
 	d := &decoding{view: v}
 	near, taken := c.neighbour(r, v)
-	d.taken, d.fresh = taken, r.Size()
-	near.fresh = &d.fresh
+	d.taken, d.own = taken, int(r.decodedWeight())
+	near.own = &d.own
 	watch := c.stopwatch()
 	obj, err := decodeContained(r, v, near)
 	c.observe(Observation{Point: PointDecoded, View: v.Name, Key: r.key, Took: watch.took(), Err: err})

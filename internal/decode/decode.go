@@ -65,8 +65,8 @@ func Into(r *engine.Record, obj any) error {
 // intoNear reads protobuf into an object, with another state of it decoded.
 func intoNear(obj message, raw []byte, near engine.Neighbour) error {
 	return withBytes(near.Record, func(old []byte) error {
-		fresh, err := unmarshal.ProtobufNear(raw, obj, unmarshal.Near{Object: near.Object.(message), Raw: old})
-		near.Took(fresh)
+		own, err := unmarshal.ProtobufNear(raw, obj, unmarshal.Near{Object: near.Object.(message), Raw: old})
+		near.Took(own)
 		return err
 	})
 }

@@ -11,7 +11,7 @@ type decoder struct {
 	entries []entryOf
 	scratch []byte   // of a string with escapes
 	numbers []uint64 // what is left of the present object's memory for numbers
-	fresh   int      // how many bytes were decoded beside a neighbour
+	own     int      // how much memory an object has that it does not share with its neighbour
 
 	// A document in JSON that is being read, its arrays and objects, and the next of
 	// these.

@@ -17,29 +17,33 @@ type Near struct {
 // ProtobufNear decodes raw into obj, which must be empty, as Protobuf does, with
 // the help of an object that is much like it: mostly its own state before. Parts
 // whose bytes are the same are not decoded again: the new object shares the old
-// one's. So neither may ever be changed. It returns how many bytes were decoded.
-func ProtobufNear(raw []byte, obj Message, near Near) (fresh int, err error) {
+// one's. So neither may ever be changed. It returns about how much memory the new one has
+// of its own.
+func ProtobufNear(raw []byte, obj Message, near Near) (own int, err error) {
 	v, old := reflect.ValueOf(obj), reflect.ValueOf(near.Object)
 	t := v.Type()
 	if t != old.Type() || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
-		return len(raw), Protobuf(raw, obj)
+		return inMemory * len(raw), Protobuf(raw, obj)
 	}
 	p := planOf(t.Elem())
 	if p == nil {
-		return len(raw), obj.Unmarshal(raw)
+		return inMemory * len(raw), obj.Unmarshal(raw)
 	}
 	err = with(func(d *decoder) error {
-		d.fresh = 0
+		d.own = 0
 		err := d.near(raw, v.UnsafePointer(), part{near.Raw, old.UnsafePointer()}, p, 0)
-		fresh = d.fresh
+		own = d.own
 		return err
 	})
 	if err != nil {
 		v.Elem().SetZero()
-		return len(raw), Protobuf(raw, obj)
+		return inMemory * len(raw), Protobuf(raw, obj)
 	}
-	return fresh, nil
+	return own, nil
 }
+
+// inMemory is about how much memory a part takes for each byte that it is decoded from.
+const inMemory = 3
 
 // part is a message of the old object: its bytes, and the struct made of them.
 type part struct {
@@ -78,7 +82,7 @@ func (d *decoder) near(b []byte, at unsafe.Pointer, old part, p *plan, depth int
 		case known && f.op == opMessageSlice:
 			err = d.nearSlice(f, to, now, before, (*slice)(from).at, depth)
 		default:
-			d.fresh += len(now.run)
+			d.own += inMemory * len(now.run)
 			err = d.message(now.run, at, p, depth)
 		}
 		if err != nil {
@@ -97,6 +101,7 @@ func (d *decoder) near(b []byte, at unsafe.Pointer, old part, p *plan, depth int
 // the same index.
 func (d *decoder) nearSlice(f *field, to unsafe.Pointer, now, before fields, old unsafe.Pointer, depth int) error {
 	reflect.NewAt(f.typ, to).Elem().Grow(now.count)
+	d.own += now.count * int(f.size)
 	s := (*slice)(to)
 	s.len = now.count
 	elem := f.typ.Elem()
@@ -104,7 +109,7 @@ func (d *decoder) nearSlice(f *field, to unsafe.Pointer, now, before fields, old
 		value := now.pop()
 		at := unsafe.Add(s.at, uintptr(i)*f.size)
 		if i >= before.count {
-			d.fresh += len(value)
+			d.own += inMemory * len(value)
 			if err := d.message(value, at, f.of, depth+1); err != nil {
 				return err
 			}

@@ -394,3 +394,33 @@ func BenchmarkPod(b *testing.B) {
 		}
 	})
 }
+
+// TestOwnMemory: an object that shares the elements of a long slice with its neighbour
+// has an array of its own for them.
+func TestOwnMemory(t *testing.T) {
+	const n = 1000
+	e := &corev1.Endpoints{Subsets: []corev1.EndpointSubset{{Addresses: make([]corev1.EndpointAddress, n)}}}
+	for i := range n {
+		e.Subsets[0].Addresses[i].IP = "10.0.0.1"
+	}
+	before, err := e.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Subsets[0].Addresses[n/2].IP = "10.0.0.2"
+	after, err := e.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var old, now corev1.Endpoints
+	if err := Protobuf(before, &old); err != nil {
+		t.Fatal(err)
+	}
+	own, err := ProtobufNear(after, &now, Near{&old, before})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if array := n * int(reflect.TypeFor[corev1.EndpointAddress]().Size()); own < array || own > array+array/10 {
+		t.Errorf("it has %d bytes of its own, want a little more than the %d of its array", own, array)
+	}
+}

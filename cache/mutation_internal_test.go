@@ -72,7 +72,7 @@ func TestMutationDetectorComparesAtTheEnd(t *testing.T) {
 // store has its bytes.
 func TestMutationOfPackedObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u", ResourceVersion: "1"}}
+		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "5a0a3d5c-5b0e-4b0e-9c0e-000000000001", CreationTimestamp: metav1.Unix(1e9, 0), ResourceVersion: "1"}}
 		lw := &ListWatch{
 			ListFunc: func(metav1.ListOptions) (runtime.Object, error) {
 				return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: []corev1.Pod{p}}, nil

@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinform/kinform/internal/packed"
 	"github.com/kinform/kinform/wire"
@@ -25,10 +26,12 @@ type ingester struct {
 	nameless          bool    // an object need not have a name
 	objects           bool    // the source is one of objects
 	trusted           bool    // their versions are a server's
+	unordered         bool    // they were found not to be, whatever they look like
 
 	meta    wire.Meta
 	key     []byte
 	held    *Record // the stored record of key, nil if there is none
+	version Version // that the item came with
 	labels  labelPacker
 	young   youngQueue
 	packer  packed.Packer
@@ -67,7 +70,7 @@ func (e *rejection) Unwrap() error { return e.err }
 // just changed.
 func (in *ingester) record(it Item, young bool) (*Record, error) {
 	if it.Object != nil {
-		return in.transformed(it.Object)
+		return in.transformed(it.Object, young)
 	}
 	if err := in.meta.Scan(it.Format, it.Bytes); err != nil {
 		return nil, err
@@ -81,6 +84,7 @@ func (in *ingester) record(it Item, young bool) (*Record, error) {
 	}
 	held := in.lookup(m.Namespace, m.Name)
 	version := ParseVersion(m.ResourceVersion)
+	in.version = version
 	raw := it.Bytes
 	if in.dropManagedFields {
 		var err error
@@ -227,13 +231,18 @@ func (in *ingester) versionOf(it Item) (Version, error) {
 		if err != nil {
 			return Version{}, err
 		}
-		if in.trusted {
-			return ParseVersion(o.GetResourceVersion()), nil
-		}
-		return Version{opaque: o.GetResourceVersion()}, nil
+		return in.read(o), nil
 	}
 	if err := in.meta.Scan(it.Format, it.Bytes); err != nil {
 		return Version{}, err
 	}
 	return ParseVersion(in.meta.ResourceVersion), nil
+}
+
+// read returns the version of an object, which is compared only where it is a server's.
+func (in *ingester) read(o metav1.Object) Version {
+	if in.trusted {
+		return ParseVersion(o.GetResourceVersion())
+	}
+	return Version{opaque: o.GetResourceVersion()}
 }

@@ -96,6 +96,9 @@ func (r *Reflector) replace(list List, version Version) {
 	}
 	r.listened(stored.Changes)
 	r.order.settle(r.collection)
+	if r.order.unordered && r.in.objects {
+		r.distrust()
+	}
 	r.logRecovered(overcome)
 	r.in.compact()
 }
@@ -193,6 +196,11 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 		batch = batch[:0]
 		held = r.collection.Get(record.key)
 		stale, err := r.order.isStale(record, held, gone)
+		if stale && r.in.objects {
+			// Or it is of a source that looks like a server and does not order its states.
+			r.leftOut(record, held)
+			stale, err = false, r.order.doubt(record)
+		}
 		switch doubtful := errors.Is(err, errOutOfOrder); {
 		case doubtful && r.settleAt.IsZero():
 			r.settleAt = time.Now() // whatever else ends the watch just now
@@ -209,7 +217,10 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 	}
 	r.brought = true
 	r.order.taken(record, held, gone)
-	r.advance(record.Version())
+	if r.in.objects && !gone && record.number != 0 && !r.order.listed.Before(record.Version()) {
+		r.distrust() // a server's list would have had it
+	}
+	r.advance(r.in.version)
 	if !gone { // what is not going to be stored need not be small
 		r.in.hold(record, true)
 	}
@@ -227,6 +238,17 @@ func (r *Reflector) takeRejected(known *rejection, gone bool, batch []Change) []
 	}
 	r.advance(known.version)
 	return batch
+}
+
+// distrust has the versions of a source of objects not be compared any more: they look
+// like a server's and are not.
+func (r *Reflector) distrust() {
+	if r.in.trusted {
+		r.collection.log.line("versions go back; from now on they are not compared, and new objects held as they come",
+			"source", r.source.String())
+	}
+	r.in.trusted, r.in.unordered = false, true
+	r.order = order{listed: r.order.listed, unordered: true}
 }
 
 // advance notes the version of an event: where the watch would be resumed. It never

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinform/kinform/wire"
 )
@@ -57,18 +56,25 @@ func (c *Collection) NewRecord(obj any) (*Record, error) {
 
 // transformed makes a record of what the transform makes of an object, under the
 // name that the object came with.
-func (in *ingester) transformed(obj any) (*Record, error) {
+func (in *ingester) transformed(obj any, young bool) (*Record, error) {
 	in.objects = true
 	r, err := in.fromObject(obj)
-	if err != nil || in.transform == nil {
-		return r, err
+	if err != nil {
+		return nil, err
 	}
-	version := r.Version()
+	// Before the transform, which need not keep it. Of a list, weigh decides whether it
+	// counts.
+	if o, _ := meta.Accessor(obj); o != nil && (in.trusted || !young) {
+		r.number = serverVersion(o)
+	}
+	if in.transform == nil {
+		return r, nil
+	}
 	if obj, err = in.transformContained(obj); err == nil && obj == nil {
 		err = errors.New("it gave nothing")
 	}
 	if err != nil {
-		return nil, &rejection{r.key, version, in.held, fmt.Errorf("transform: %w", err)}
+		return nil, &rejection{r.key, in.version, in.held, fmt.Errorf("transform: %w", err)}
 	}
 	r.born(obj)
 	return r, nil
@@ -83,10 +89,13 @@ func (in *ingester) transformContained(obj any) (_ any, err error) {
 	return in.transform(obj)
 }
 
-// fromObject makes a record of an object. Its version counts only where a list has
-// shown that a server made it; fakes and a program's own functions give versions that
-// need not be numbers or grow, and those are never compared.
+// fromObject makes a record of an object. Its version does not count yet: fakes and a
+// program's own functions give versions that need not be numbers or grow, and those are
+// never compared.
 func (in *ingester) fromObject(obj any) (*Record, error) {
+	if v := reflect.ValueOf(obj); v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, fmt.Errorf("there is no object: %T is nil", obj)
+	}
 	o, err := meta.Accessor(obj)
 	if err != nil {
 		return nil, fmt.Errorf("%T is no API object: %w", obj, err)
@@ -108,18 +117,18 @@ func (in *ingester) fromObject(obj any) (*Record, error) {
 		nsLen: uint16(len(in.meta.Namespace)),
 		marks: object | mark(deleting, o.GetDeletionTimestamp() != nil),
 	}
-	if in.trusted {
-		r.number = serverVersion(o)
-	}
+	in.version = in.read(o)
 	r.born(obj)
 	in.identify(r, in.lookup(in.meta.Namespace, in.meta.Name))
 	return r, nil
 }
 
-// serverVersion returns the version of an object as servers write it, or 0: a number,
-// of an object that has a uid.
+// serverVersion returns the version of an object, or 0 if no server has made it. What a
+// server has made has a number for its version, a UUID, and the time at which it was
+// made; what tests make for fakes mostly does not.
 func serverVersion(o metav1.Object) uint64 {
-	if o.GetUID() == "" {
+	id, odd := uidOf([]byte(o.GetUID()))
+	if odd || id == (uid{}) || o.GetCreationTimestamp().Time.IsZero() {
 		return 0
 	}
 	return parseNumber(o.GetResourceVersion())
@@ -128,25 +137,33 @@ func serverVersion(o metav1.Object) uint64 {
 // weigh decides whether the versions of a source of objects are a server's: the list
 // has a number for a version, and each of its items has one that is not higher. It
 // returns the version of the list as it is to be compared from then on. The records
-// of the list that are not in the store yet get their versions, and bytes where their
-// objects survive that.
+// of the list that are not in the store yet keep their versions if so, and get bytes
+// where their objects survive that.
 func (in *ingester) weigh(records []*Record, listed Version) Version {
 	if !in.objects {
 		return listed
 	}
 	number := parseNumber(listed.String())
-	in.trusted = number != 0
+	in.trusted = number != 0 && !in.unordered
 	for _, r := range records {
 		if v := r.claimed(); v == 0 || v > number {
 			in.trusted = false
+			break
 		}
 	}
-	if !in.trusted {
-		return listed
+	if in.trusted {
+		in.holdListed(records)
+		return Version{number: number}
 	}
-	in.holdListed(records)
-	return Version{number: number}
+	for _, r := range records {
+		if !in.isStored(r) {
+			r.number = 0
+		}
+	}
+	return listed
 }
+
+func (in *ingester) isStored(r *Record) bool { return in.collection.Get(r.key) == r }
 
 const (
 	// collectAfter is after how many objects of a list it is known what they weigh, and
@@ -158,7 +175,7 @@ const (
 // collect is runtime.GC, except in tests.
 var collect = goruntime.GC
 
-// holdListed gives the records of a trusted list their versions and their bytes. Proving
+// holdListed gives the records of a trusted list their bytes. Proving
 // that an object survives leaves as much garbage as the object weighs. So for a long
 // list the collector is asked to run first: what the client has left behind goes, and
 // makes room.
@@ -166,10 +183,10 @@ func (in *ingester) holdListed(records []*Record) {
 	var asObjects []*Record
 	packed, weight := int64(0), int64(0)
 	for i, r := range records {
-		if in.collection.Get(r.key) == r {
+		if in.isStored(r) {
 			continue
 		}
-		if r.number = r.claimed(); !in.hold(r, false) {
+		if !in.hold(r, false) {
 			asObjects = append(asObjects, r)
 			continue
 		}
@@ -184,9 +201,10 @@ func (in *ingester) holdListed(records []*Record) {
 	}
 }
 
-// claimed is the version that a record would have if its source were trusted.
+// claimed is the version that a record has if its source is trusted. Of one that is in
+// the store since the source was not, it is no longer known what came.
 func (r *Record) claimed() uint64 {
-	if !r.bytes.None() {
+	if r.number != 0 || !r.bytes.None() {
 		return r.number
 	}
 	o, err := meta.Accessor(r.Object())
@@ -218,29 +236,21 @@ func (in *ingester) hold(r *Record, young bool) bool {
 	return true
 }
 
-// detach gives records of a list that are held as objects copies of those. The objects
-// of a list are mostly parts of one array, of which none goes as long as one is held:
-// those few would keep the memory of all. Deltas have the objects that came.
+// detach gives records of a list that are held as objects structs of their own, with
+// the parts that came. The structs of a list are mostly one array, of which none goes as
+// long as one is held: those few would keep the memory of all. Deltas have the objects
+// that came.
 func (in *ingester) detach(records []*Record) {
 	for _, r := range records {
-		obj, ok := r.Object().(runtime.Object)
-		if !ok {
+		obj := r.Object()
+		v := reflect.ValueOf(obj)
+		if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
 			continue
 		}
-		if own := copyOf(obj); reflect.DeepEqual(own, r.Object()) {
-			r.decodings.Store(&decoding{obj: own, next: &decoding{view: in.view, obj: obj, arrived: true}})
-		}
+		own := reflect.New(v.Type().Elem())
+		own.Elem().Set(v.Elem())
+		r.decodings.Store(&decoding{obj: own.Interface(), next: &decoding{view: in.view, obj: obj, arrived: true}})
 	}
-}
-
-// copyOf copies an object; nil if its own method panics.
-func copyOf(obj runtime.Object) (own any) {
-	defer func() {
-		if recover() != nil {
-			own = nil
-		}
-	}()
-	return obj.DeepCopyObject()
 }
 
 // sameObjects compares what two objects mean. For types with fields that are not

@@ -63,7 +63,10 @@ func newObjectFeed(t *testing.T) *objectFeed {
 
 // sentThing is an object of a server, of some size.
 func sentThing(name string, version, size int) *metav1.PartialObjectMetadata {
-	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "u", ResourceVersion: fmt.Sprint(version)}}
+	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Name: name, UID: "5a0a3d5c-5b0e-4b0e-9c0e-000000000001", CreationTimestamp: metav1.Unix(1_700_000_000, 0),
+		ResourceVersion: fmt.Sprint(version),
+	}}
 	if size > 0 {
 		o.Labels = map[string]string{"l": strings.Repeat("x", size)}
 	}

@@ -98,10 +98,15 @@ func (o *order) isStale(r, held *Record, gone bool) (bool, error) {
 	case ended, held != nil, !known && !o.forgotten.IsZero() && !o.forgotten.Before(r.Version()):
 		// Either it, or its end, was seen long ago; or two objects claim one name; or an
 		// object without a uid was made again.
-		o.doubted, o.before = r, o.listed
-		return false, errOutOfOrder
+		return false, o.doubt(r)
 	}
 	return false, nil
+}
+
+// doubt has a list show what an event was.
+func (o *order) doubt(r *Record) error {
+	o.doubted, o.before = r, o.listed
+	return errOutOfOrder
 }
 
 // taken notes what an applied event says about deletions.

@@ -15,9 +15,22 @@ import (
 // type that it was made for.
 type equal func(a, b unsafe.Pointer) bool
 
-// equalOf returns how values of a type are compared. Structs that contain themselves
-// are in known while they are looked at.
+// equalOf returns how values of a type are compared. Known has the types that are being
+// looked at, as one may contain itself.
 func equalOf(t reflect.Type, known map[reflect.Type]*equal) equal {
+	f := known[t]
+	switch {
+	case f == nil:
+		f = new(equal)
+		known[t] = f
+		*f = newEqual(t, known)
+	case *f == nil:
+		return func(a, b unsafe.Pointer) bool { return (*f)(a, b) }
+	}
+	return *f
+}
+
+func newEqual(t reflect.Type, known map[reflect.Type]*equal) equal {
 	switch t.Kind() {
 	case reflect.Float32:
 		return sameAs[float32]
@@ -87,11 +100,6 @@ type part struct {
 }
 
 func equalStructs(t reflect.Type, known map[reflect.Type]*equal) equal {
-	if f := known[t]; f != nil {
-		return func(a, b unsafe.Pointer) bool { return (*f)(a, b) }
-	}
-	f := new(equal)
-	known[t] = f
 	var parts []part
 	for i := range t.NumField() {
 		field := t.Field(i)
@@ -107,7 +115,7 @@ func equalStructs(t reflect.Type, known map[reflect.Type]*equal) equal {
 		p.same = equalOf(field.Type, known)
 		parts = append(parts, p)
 	}
-	*f = func(a, b unsafe.Pointer) bool {
+	return func(a, b unsafe.Pointer) bool {
 		for i := range parts {
 			p := &parts[i]
 			if !p.same(unsafe.Add(a, p.offset), unsafe.Add(b, p.offset)) {
@@ -116,7 +124,6 @@ func equalStructs(t reflect.Type, known map[reflect.Type]*equal) equal {
 		}
 		return true
 	}
-	return *f
 }
 
 func equalPointers(same equal) equal {

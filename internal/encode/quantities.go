@@ -40,28 +40,23 @@ func trailOf(t reflect.Type, known map[reflect.Type]*trail) *trail {
 		return to
 	}
 	to := &trail{}
+	known[t] = to
 	switch t.Kind() {
 	case reflect.Struct:
-		known[t] = to
 		for i := range t.NumField() {
 			if of := trailOf(t.Field(i).Type, known); of != nil {
 				to.fields = append(to.fields, step{i, of})
 			}
 		}
-		if len(to.fields) == 0 {
-			known[t] = nil
-			return nil
-		}
 	case reflect.Map:
-		if t.Elem() == quantityType {
-			return nil
+		if t.Elem() != quantityType {
+			to.elem = trailOf(t.Elem(), known)
 		}
-		fallthrough
 	case reflect.Pointer, reflect.Slice, reflect.Array:
-		if to.elem = trailOf(t.Elem(), known); to.elem == nil {
-			return nil
-		}
-	default:
+		to.elem = trailOf(t.Elem(), known)
+	}
+	if len(to.fields) == 0 && to.elem == nil {
+		known[t] = nil
 		return nil
 	}
 	return to

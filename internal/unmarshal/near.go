@@ -82,7 +82,7 @@ func (d *decoder) near(b []byte, at unsafe.Pointer, old part, p *plan, depth int
 		case known && f.op == opMessageSlice:
 			err = d.nearSlice(f, to, now, before, (*slice)(from).at, depth)
 		default:
-			d.own += inMemory * len(now.run)
+			d.own += inMemory*len(now.run) + now.count*f.weight()
 			err = d.message(now.run, at, p, depth)
 		}
 		if err != nil {
@@ -123,6 +123,21 @@ func (d *decoder) nearSlice(f *field, to unsafe.Pointer, now, before fields, old
 		}
 	}
 	return nil
+}
+
+// weight is about what a value takes beside what it is decoded from.
+func (f *field) weight() int {
+	switch f.op {
+	case opMessageSlice, opMethodSlice:
+		return int(f.size)
+	case opMessagePtr, opMethodPtr:
+		return int(f.typ.Size())
+	case opStringMap, opBytesMap:
+		return 40
+	case opQuantityMap:
+		return 100
+	}
+	return 0
 }
 
 // repeats reports whether a field may have more than one value.

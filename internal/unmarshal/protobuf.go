@@ -146,7 +146,8 @@ func (d *decoder) value(f *field, at unsafe.Pointer, b, tag, more []byte, depth 
 	case opStringSlice:
 		s := (*[]string)(at)
 		if len(*s) == cap(*s) {
-			grown := make([]string, len(*s), len(*s)+1+alike(more, tag))
+			// Twice as many at least: values may come a few at a time, with others between.
+			grown := make([]string, len(*s), max(len(*s)+1+alike(more, tag), 2*len(*s)))
 			copy(grown, *s)
 			*s = grown
 		}
@@ -246,7 +247,10 @@ func entry[V any](d *decoder, at unsafe.Pointer, b, tag, more []byte, decode fun
 	if *m == nil {
 		*m = make(map[string]V, 1+alike(more, tag))
 	}
-	(*m)[d.words.text(key)] = v
+	before := len(*m)
+	if (*m)[d.words.text(key)] = v; len(*m) == before {
+		return errOdd // a key twice: the map was made too large
+	}
 	return nil
 }
 

@@ -1,8 +1,10 @@
 package unmarshal
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"reflect"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -423,4 +425,55 @@ func TestOwnMemory(t *testing.T) {
 	if array := n * int(reflect.TypeFor[corev1.EndpointAddress]().Size()); own < array || own > array+array/10 {
 		t.Errorf("it has %d bytes of its own, want a little more than the %d of its array", own, array)
 	}
+}
+
+// TestOddOrders: what no generated code writes costs no more than what it is decoded
+// into.
+func TestOddOrders(t *testing.T) {
+	const n = 10_000
+	for name, c := range map[string]struct {
+		raw []byte
+		obj func() Message
+	}{
+		"fields in turns": {bytes.Repeat([]byte{0x72, 1, 'a', 0x38, 1}, n), func() Message { return &metav1.ObjectMeta{} }}, // a finalizer, a generation
+		"one key for all": {bytes.Repeat([]byte{0x12, 0}, n), func() Message { return &corev1.ConfigMap{} }},
+		"one resource":    {bytes.Repeat([]byte{0x0a, 0}, n), func() Message { return &corev1.NodeStatus{} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want, got := c.obj(), c.obj()
+			if err := want.Unmarshal(c.raw); err != nil {
+				t.Fatal(err)
+			}
+			var before, after goruntime.MemStats
+			goruntime.ReadMemStats(&before)
+			if err := Protobuf(c.raw, got); err != nil {
+				t.Fatal(err)
+			}
+			goruntime.ReadMemStats(&after)
+			if !equality.Semantic.DeepEqual(want, got) {
+				t.Error("other values")
+			}
+			if n := after.TotalAlloc - before.TotalAlloc; n > 4<<20 {
+				t.Errorf("%d bytes were allocated for %d", n, len(c.raw))
+			}
+			if held := heldBy(func() any { o := c.obj(); _ = Protobuf(c.raw, o); return o }); held > 512<<10 {
+				t.Errorf("%d bytes are held for %d", held, len(c.raw))
+			}
+		})
+	}
+}
+
+// heldBy is what something holds that a function makes.
+func heldBy(f func() any) int64 {
+	size := func() int64 {
+		var m goruntime.MemStats
+		goruntime.GC()
+		goruntime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := size()
+	o := f()
+	after := size()
+	goruntime.KeepAlive(o)
+	return after - before
 }

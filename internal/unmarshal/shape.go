@@ -136,8 +136,9 @@ func (s *shape) settle() {
 			s.kind = shapeAny
 		}
 	case reflect.Pointer:
-		// What pointers to pointers and to interfaces do with null is left to others.
-		if k := t.Elem().Kind(); k != reflect.Pointer && k != reflect.Interface {
+		// What pointers to pointers and to interfaces do with null is left to others,
+		// and pointers with a name, behind which no method counts.
+		if k := t.Elem().Kind(); t.Name() == "" && k != reflect.Pointer && k != reflect.Interface {
 			s.kind, s.elem = shapePointer, makeShape(t.Elem())
 		}
 	case reflect.Slice:

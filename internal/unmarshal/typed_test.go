@@ -209,12 +209,17 @@ func TestLeftToOthers(t *testing.T) {
 	type unnamed struct {
 		S struct{ keeps } `json:"s"`
 	}
+	type timePointer *metav1.Time
+	type named struct {
+		At timePointer `json:"at"`
+	}
 	dash := reflect.StructOf([]reflect.StructField{{Name: "Dash", Type: reflect.TypeFor[string](), Tag: `json:"-,"`}})
 	for typ, text := range map[reflect.Type]string{
 		dash:                              `{"-":"x","Dash":"y"}`,
 		reflect.TypeFor[twice]():          `{"both":1,"inner":"x"}`,
 		reflect.TypeFor[pointer]():        `{"name":"x"}`,
 		reflect.TypeFor[quoted]():         `{"n":"1"}`,
+		reflect.TypeFor[named]():          `{"at":"2020-01-02T03:04:05Z"}`,
 		reflect.TypeFor[unnamed]():        `{"s":{"b":"x"}}`,
 		reflect.TypeFor[keeps]():          `{"a":1}`,
 		reflect.TypeFor[map[string]int](): `{"a":1}`,

@@ -48,7 +48,7 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, example runtime.Object,
 	switch {
 	case !ok:
 		s.core = newCore(kube.NewObjectSource(s.description, lw),
-			engine.ReflectorOptions{Transform: s.take, Encoder: &s.packing, View: s.view})
+			engine.ReflectorOptions{Accept: s.accept, Transform: s.transformed, Encoder: &s.packing, View: s.view})
 	case b.Share == dropin.Share{}:
 		s.core = newCore(b.Open(b.Needs), engine.ReflectorOptions{DropManagedFields: b.DropManagedFields})
 	default:

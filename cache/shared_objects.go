@@ -73,18 +73,20 @@ func (p *packing) Encode(dst []byte, obj any) ([]byte, wire.Format, bool) {
 	return p.Codec.Encode(dst, obj)
 }
 
-// take passes an object of a source of objects on to the transform, if it is of
-// the informer's type.
-func (s *sharedIndexInformer) take(obj any) (any, error) {
+// accept returns an error for an object that is not of the informer's type.
+func (s *sharedIndexInformer) accept(obj any) error {
+	err := s.rightKind(obj)
 	if want := reflect.TypeOf(s.objectType); want != nil && reflect.TypeOf(obj) != want {
-		err := fmt.Errorf("expected an object of type %v, but watched object of type %T", want, obj)
-		utilruntime.HandleError(err)
-		return nil, err
+		err = fmt.Errorf("expected an object of type %v, but watched object of type %T", want, obj)
 	}
-	if err := s.rightKind(obj); err != nil {
+	if err != nil {
 		utilruntime.HandleError(err)
-		return nil, err
 	}
+	return err
+}
+
+// transformed is what the informer's transform makes of an object of a source of objects.
+func (s *sharedIndexInformer) transformed(obj any) (any, error) {
 	if f := s.transformer(); f != nil {
 		return f(obj)
 	}
@@ -95,10 +97,11 @@ func (s *sharedIndexInformer) take(obj any) (any, error) {
 // object is of that kind.
 func (s *sharedIndexInformer) rightKind(obj any) error {
 	example, ok := s.objectType.(*unstructured.Unstructured)
-	if !ok || example.GroupVersionKind().Empty() {
+	u, isOne := obj.(*unstructured.Unstructured)
+	if !ok || !isOne || u == nil || example.GroupVersionKind().Empty() {
 		return nil
 	}
-	if got, want := obj.(*unstructured.Unstructured).GroupVersionKind(), example.GroupVersionKind(); got != want {
+	if got, want := u.GroupVersionKind(), example.GroupVersionKind(); got != want {
 		return fmt.Errorf("expected an object of kind %v, but watched object of kind %v", want, got)
 	}
 	return nil

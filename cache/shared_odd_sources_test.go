@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -179,6 +180,36 @@ func newForest(name string, change func(*forest)) *forest {
 	return f
 }
 
+// family has a child that knows its parent, as its own method tells it.
+type (
+	family struct {
+		metav1.TypeMeta   `json:",inline"`
+		metav1.ObjectMeta `json:"metadata"`
+		Child             *child `json:"child,omitempty"`
+	}
+	child struct {
+		Name   string `json:"name"`
+		parent *family
+	}
+)
+
+func (f *family) DeepCopyObject() runtime.Object { c := *f; return &c }
+
+func (f *family) UnmarshalJSON(raw []byte) error {
+	type plain family
+	err := json.Unmarshal(raw, (*plain)(f))
+	if f.Child != nil {
+		f.Child.parent = f
+	}
+	return err
+}
+
+func newFamily(name string) *family {
+	f := &family{ObjectMeta: sentPod(name, 5).ObjectMeta, Child: &child{Name: "c"}}
+	f.Child.parent = f
+	return f
+}
+
 // loose is an object without a type whose map may contain itself.
 func loose(name string, change func(map[string]any)) *unstructured.Unstructured {
 	o := map[string]any{
@@ -254,6 +285,27 @@ var oddSources = []oddSource{
 		listed: []runtime.Object{newForest("a", func(*forest) {}), newForest("b", func(f *forest) { f.Parent = f })},
 	},
 	{
+		name: "objects whose own methods have them contain themselves", version: "10",
+		listed: []runtime.Object{newFamily("a"), newFamily("b")},
+	},
+	{
+		name: "a newer list with an older state", version: "10", listed: []runtime.Object{inState("a", 5, "1")},
+		happens: []func(*oddPlay){relists("20", inState("a", 3, "2")), sends(watch.Modified, inState("a", 2, "3"))},
+	},
+	{
+		name: "objects of another type", version: "10", listed: []runtime.Object{inState("a", 5, "1")},
+		happens: []func(*oddPlay){
+			sends(watch.Modified, &corev1.ConfigMap{ObjectMeta: sentPod("a", 11).ObjectMeta}),
+			sends(watch.Deleted, &corev1.ConfigMap{ObjectMeta: sentPod("a", 12).ObjectMeta}),
+			sends(watch.Modified, &metav1.Status{}), sends(watch.Modified, nil), sends("LATER", inState("a", 13, "2")),
+			sends(watch.Modified, inState("a", 14, "3")),
+		},
+	},
+	{
+		name: "objects without a name", version: "10", listed: []runtime.Object{inState("", 5, "1"), inState("a", 6, "1")},
+		happens: []func(*oddPlay){sends(watch.Modified, inState("", 11, "2")), sends(watch.Deleted, inState("", 12, "3"))},
+	},
+	{
 		name: "fields that contain themselves", version: "10",
 		listed: []runtime.Object{loose("a", func(map[string]any) {}), loose("b", func(o map[string]any) { o["x"] = o })},
 	},
@@ -312,13 +364,89 @@ func becomes(kind watch.EventType, o runtime.Object) func(*oddPlay) {
 	}
 }
 
-// TestNothingInList: an item that is nil is left out.
-func TestNothingInList(t *testing.T) {
+// half has some of the methods of metadata; the others panic.
+type half struct {
+	metav1.TypeMeta
+	metav1.Object
+	name string
+}
+
+func (h *half) GetName() string                { return h.name }
+func (h *half) DeepCopyObject() runtime.Object { c := *h; return &c }
+
+// TestStrangersInList: what is no object, or no whole one, is left out.
+func TestStrangersInList(t *testing.T) {
+	for name, stranger := range map[string]runtime.Object{"nothing": (*corev1.Pod)(nil), "half": &half{name: "h"}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var h calls
+				start(t, newSource("10", sentPod("a", 5), stranger, sentPod("b", 6)), nil, h.join)
+				if len(h.added) != 2 {
+					t.Errorf("%d were added, want 2", len(h.added))
+				}
+			})
+		})
+	}
+}
+
+// TestNothingStaysForStrangers: an object of another type in a list does not stand for
+// one of ours.
+func TestNothingStaysForStrangers(t *testing.T) {
+	s := oddSource{version: "10", listed: []runtime.Object{inState("a", 5, "1"), inState("b", 5, "1")}, happens: []func(*oddPlay){
+		relists("20", &corev1.ConfigMap{ObjectMeta: sentPod("a", 15).ObjectMeta}, inState("b", 5, "1")),
+	}}
+	if log := s.play(t, oursOf); slices.Contains(log, "stored a@5 1") || !slices.Contains(log, "stored b@5 1") {
+		t.Errorf("%q", log)
+	}
+}
+
+// slowly takes its time to be written.
+type slowly struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+}
+
+func (s *slowly) DeepCopyObject() runtime.Object { c := *s; return &c }
+
+func (s *slowly) MarshalJSON() ([]byte, error) {
+	time.Sleep(time.Second)
+	type plain slowly
+	return json.Marshal((*plain)(s))
+}
+
+// TestSlowObjects: packing ends when the informer does, and is given up where it takes
+// long.
+func TestSlowObjects(t *testing.T) {
+	var all []runtime.Object
+	for n := range 100 {
+		all = append(all, &slowly{ObjectMeta: sentPod(fmt.Sprint("s", n), 5).ObjectMeta})
+	}
 	synctest.Test(t, func(t *testing.T) {
-		var h calls
-		start(t, newSource("10", sentPod("a", 5), (*corev1.Pod)(nil), sentPod("b", 6)), &corev1.Pod{}, h.join)
-		if len(h.added) != 2 {
-			t.Errorf("%d were added, want 2", len(h.added))
+		i := oursOf(newSource("10", all...), &slowly{})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			i.RunWithContext(ctx)
+		}()
+		began := time.Now()
+		for !i.HasSynced() {
+			time.Sleep(time.Second)
+		}
+		if took := time.Since(began); took > 15*time.Second {
+			t.Errorf("it was synced after %v", took)
+		}
+		cancel()
+		<-done
+	})
+	synctest.Test(t, func(t *testing.T) {
+		i := oursOf(newSource("10", all...), &slowly{})
+		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		i.RunWithContext(ctx)
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("it stopped after %v", took)
 		}
 	})
 }

@@ -19,6 +19,7 @@ import (
 type ingester struct {
 	collection        *Collection
 	dropManagedFields bool
+	accept            func(any) error
 	transform         func(any) (any, error)
 	encoder           Encoder // nil: what came as an object is held as one
 	view              *View   // of what the encoder makes
@@ -61,6 +62,12 @@ type rejection struct {
 	held    *Record // the last good state, if there is one
 	err     error
 }
+
+// stranger says that what came is no object of the source's kind.
+type stranger struct{ err error }
+
+func (e *stranger) Error() string { return e.err.Error() }
+func (e *stranger) Unwrap() error { return e.err }
 
 func (e *rejection) Error() string { return e.key + ": " + e.err.Error() }
 func (e *rejection) Unwrap() error { return e.err }

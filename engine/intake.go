@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,6 +58,8 @@ func (r *Reflector) add(list *List, item Item) {
 		list.Records = append(list.Records, r.in.held)
 	case err == nil:
 		list.Records = append(list.Records, record)
+	case errors.As(err, new(*stranger)):
+		r.collection.reject("", err)
 	case errors.As(err, &known):
 		r.collection.reject(known.key, err)
 		if known.held != nil {
@@ -69,7 +72,7 @@ func (r *Reflector) add(list *List, item Item) {
 }
 
 // replace puts a list into the store.
-func (r *Reflector) replace(list List, version Version) {
+func (r *Reflector) replace(ctx context.Context, list List, version Version) {
 	if list.NewEpoch {
 		r.observe(Observation{Point: PointEpoch})
 		r.collection.log.line("the server's history went back; everything is replaced",
@@ -78,7 +81,11 @@ func (r *Reflector) replace(list List, version Version) {
 	if r.incomplete++; !list.Incomplete {
 		r.incomplete = 0
 	}
-	version = r.in.weigh(list.Records, version)
+	version = r.in.weigh(ctx, list.Records, version)
+	if r.in.trusted && !list.NewEpoch && r.goesBack(list.Records) {
+		r.distrust()
+		list.Current = true
+	}
 	r.order.relisted(version, newest(list.Records), list.NewEpoch)
 	r.version, r.consistent, r.renewing, r.suspect, r.emptied = version, false, false, false, false
 	r.listedAt = time.Now()
@@ -101,6 +108,15 @@ func (r *Reflector) replace(list List, version Version) {
 	}
 	r.logRecovered(overcome)
 	r.in.compact()
+}
+
+// goesBack reports whether a list, which is no older than the store, has older states. A
+// server's has not.
+func (r *Reflector) goesBack(records []*Record) bool {
+	return slices.ContainsFunc(records, func(rec *Record) bool {
+		held := r.collection.Get(rec.key)
+		return held != nil && rec.overtaken(held)
+	})
 }
 
 // newest returns the highest version of some records.
@@ -185,6 +201,10 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 	if err != nil {
 		if known := (*rejection)(nil); errors.As(err, &known) {
 			return r.takeRejected(known, gone, batch), nil
+		}
+		if errors.As(err, new(*stranger)) {
+			r.collection.reject("", err)
+			return batch, nil
 		}
 		return batch, fmt.Errorf("watch %s: an event after version %s: %w", r.source, r.version, err)
 	}

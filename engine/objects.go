@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -57,10 +58,10 @@ func (c *Collection) NewRecord(obj any) (*Record, error) {
 // transformed makes a record of what the transform makes of an object, under the
 // name that the object came with.
 func (in *ingester) transformed(obj any, young bool) (*Record, error) {
-	in.objects = true
-	r, err := in.fromObject(obj)
+	in.objects, in.nameless = true, true
+	r, err := in.fromStrangers(obj)
 	if err != nil {
-		return nil, err
+		return nil, &stranger{err}
 	}
 	// Before the transform, which need not keep it. Of a list, weigh decides whether it
 	// counts.
@@ -78,6 +79,21 @@ func (in *ingester) transformed(obj any, young bool) (*Record, error) {
 	}
 	r.born(obj)
 	return r, nil
+}
+
+// fromStrangers is fromObject for what may be anything.
+func (in *ingester) fromStrangers(obj any) (r *Record, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the metadata of %T cannot be read: panic: %v", obj, p)
+		}
+	}()
+	if in.accept != nil {
+		if err := in.accept(obj); err != nil {
+			return nil, err
+		}
+	}
+	return in.fromObject(obj)
 }
 
 func (in *ingester) transformContained(obj any) (_ any, err error) {
@@ -139,7 +155,7 @@ func serverVersion(o metav1.Object) uint64 {
 // returns the version of the list as it is to be compared from then on. The records
 // of the list that are not in the store yet keep their versions if so, and get bytes
 // where their objects survive that.
-func (in *ingester) weigh(records []*Record, listed Version) Version {
+func (in *ingester) weigh(ctx context.Context, records []*Record, listed Version) Version {
 	if !in.objects {
 		return listed
 	}
@@ -152,7 +168,7 @@ func (in *ingester) weigh(records []*Record, listed Version) Version {
 		}
 	}
 	if in.trusted {
-		in.holdListed(records)
+		in.holdListed(ctx, records)
 		return Version{number: number}
 	}
 	for _, r := range records {
@@ -179,10 +195,13 @@ var collect = goruntime.GC
 // that an object survives leaves as much garbage as the object weighs. So for a long
 // list the collector is asked to run first: what the client has left behind goes, and
 // makes room.
-func (in *ingester) holdListed(records []*Record) {
+func (in *ingester) holdListed(ctx context.Context, records []*Record) {
 	var asObjects []*Record
 	packed, weight := int64(0), int64(0)
 	for i, r := range records {
+		if ctx.Err() != nil {
+			return // whoever stops does not wait for what is not going to be read
+		}
 		if in.isStored(r) {
 			continue
 		}

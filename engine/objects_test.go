@@ -79,7 +79,7 @@ func (f *objectFeed) list(version int, objs ...*metav1.PartialObjectMetadata) {
 	for _, o := range objs {
 		f.add(&l, Item{Object: o})
 	}
-	f.replace(l, Version{number: uint64(version)})
+	f.replace(context.Background(), l, Version{number: uint64(version)})
 }
 
 // send gives events to it, in one batch.

@@ -34,6 +34,9 @@ type ReflectorOptions struct {
 	Poll time.Duration
 	// DropManagedFields cuts metadata.managedFields out of what is stored.
 	DropManagedFields bool
+	// Accept returns an error for what is no object of the source's kind. It is reported
+	// and passed over, as if it had not been sent. For a source of objects.
+	Accept func(any) error
 	// Transform changes or replaces each object of a source of objects before it
 	// is stored. What came as bytes is transformed by the view that reads it.
 	Transform func(any) (any, error)
@@ -144,7 +147,7 @@ func NewReflector(s Source, c *Collection, p *Partition, o ReflectorOptions) *Re
 	r := &Reflector{source: s, collection: c, part: p, options: o}
 	r.in = ingester{
 		collection: c, dropManagedFields: o.DropManagedFields,
-		transform: o.Transform, encoder: o.Encoder, view: o.View,
+		accept: o.Accept, transform: o.Transform, encoder: o.Encoder, view: o.View,
 	}
 	_, r.in.objects = s.(Whole)
 	r.in.labels.known = map[string]knownLabels{}
@@ -236,7 +239,7 @@ func (r *Reflector) list(ctx context.Context) state {
 	}
 	list.Current = r.renewing || (r.order.disordered || r.order.unordered) && !r.order.apart
 	r.unpaged = false
-	r.replace(list, version)
+	r.replace(ctx, list, version)
 	return r.watch
 }
 

@@ -46,7 +46,7 @@ func (r *Reflector) watchList(ctx context.Context) state {
 	if err != nil {
 		return r.notInitial(ctx, dog.cause(err))
 	}
-	r.replace(list, version)
+	r.replace(ctx, list, version)
 	r.beganFrom = version
 	dog.silence = r.options.Silence
 	return r.follow(ctx, dog, stream)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinform/kinform/engine"
@@ -197,19 +198,25 @@ var eventTypes = map[watch.EventType]wire.EventType{
 }
 
 func (w *objectWatch) Next() (engine.Event, error) {
-	select {
-	case <-w.ctx.Done():
-		return engine.Event{}, w.ctx.Err()
-	case ev, ok := <-w.watch.ResultChan():
-		switch {
-		case !ok:
-			return engine.Event{}, io.EOF
-		case ev.Type == watch.Error:
-			return engine.Event{}, fmt.Errorf("watch %s: %w", w.source, apierrors.FromObject(ev.Object))
-		case eventTypes[ev.Type] == 0:
-			return engine.Event{}, fmt.Errorf("watch %s: unknown type of event %q", w.source, ev.Type)
+	for {
+		select {
+		case <-w.ctx.Done():
+			return engine.Event{}, w.ctx.Err()
+		case ev, ok := <-w.watch.ResultChan():
+			switch {
+			case !ok:
+				return engine.Event{}, io.EOF
+			case ev.Type == watch.Error:
+				return engine.Event{}, fmt.Errorf("watch %s: %w", w.source, apierrors.FromObject(ev.Object))
+			case eventTypes[ev.Type] == 0:
+				utilruntime.HandleError(fmt.Errorf("watch %s: unknown type of event %q", w.source, ev.Type))
+				continue
+			case ev.Object == nil:
+				utilruntime.HandleError(fmt.Errorf("watch %s: an event %q without an object", w.source, ev.Type))
+				continue
+			}
+			return engine.Event{Type: eventTypes[ev.Type], Item: engine.Item{Object: ev.Object}, InitialEnd: isInitialEnd(ev)}, nil
 		}
-		return engine.Event{Type: eventTypes[ev.Type], Item: engine.Item{Object: ev.Object}, InitialEnd: isInitialEnd(ev)}, nil
 	}
 }
 

@@ -33,9 +33,31 @@ func (f *foreign) Watch(metav1.ListOptions) (watch.Interface, error) {
 	return f.watch, nil
 }
 
+// sends sends an event. What is listed from then on agrees with it, unless it is late.
+func (f *foreign) sends(ev watch.Event) {
+	o := ev.Object.(*corev1.ConfigMap)
+	if len(o.ResourceVersion) == len(f.version) && o.ResourceVersion > f.version {
+		f.version, f.items = o.ResourceVersion, []corev1.ConfigMap{*o}
+		if ev.Type == watch.Deleted {
+			f.items = nil
+		}
+	}
+	f.watch.Action(ev.Type, ev.Object)
+	synctest.Wait()
+}
+
+// object returns an object, as a server makes it if its uid is u or w.
 func object(uid, version string) *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: types.UID(uid), ResourceVersion: version},
-		Data: map[string]string{"at": fmt.Sprint(uid, version)}}
+	o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Name: "a", UID: types.UID(uid), CreationTimestamp: metav1.Unix(1e9, 0), ResourceVersion: version,
+	}, Data: map[string]string{"at": fmt.Sprint(uid, version)}}
+	switch uid {
+	case "u":
+		o.UID = "5a0a3d5c-5b0e-4b0e-9c0e-000000000001"
+	case "w":
+		o.UID = "5a0a3d5c-5b0e-4b0e-9c0e-000000000002"
+	}
+	return o
 }
 
 // TestVersionsOfObjects: where the versions of a ListerWatcher are a server's, an
@@ -60,6 +82,7 @@ func TestVersionsOfObjects(t *testing.T) {
 		{"after an empty list", "100", nil, []watch.Event{modify("u", "110"), modify("u", "105")}, "110"},
 		{"a fake without a version of the list", "", object("u", "50"), []watch.Event{modify("u", "110"), modify("u", "105")}, "105"},
 		{"a fake whose items are newer than its list", "1", object("u", "50"), []watch.Event{modify("u", "110"), modify("u", "105")}, "105"},
+		{"a fake with uids of its own", "100", object("one", "50"), []watch.Event{modify("one", "110"), modify("one", "105")}, "105"},
 		{"a fake without uids", "100", object("", "50"), []watch.Event{modify("", "110"), modify("", "105")}, "105"},
 		{"a fake whose versions are words", "100", object("u", "new"), []watch.Event{modify("u", "110"), modify("u", "105")}, "105"},
 	} {
@@ -74,9 +97,8 @@ func TestVersionsOfObjects(t *testing.T) {
 				defer run(t, inf)()
 				synctest.Wait()
 				for _, ev := range c.events {
-					f.watch.Action(ev.Type, ev.Object)
+					f.sends(ev)
 				}
-				synctest.Wait()
 				got := ""
 				if r := inf.Get("a"); r != nil {
 					got = r.Version().String()

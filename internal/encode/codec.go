@@ -24,9 +24,11 @@ const (
 	// tried any more, and tryAgain how many are left out then for each that is.
 	mostFailures = 8
 	tryAgain     = 64
-	// tooSlow is how long a single object may take. One that takes longer counts as
+	// slowly is how long an object may take for each of its bytes, and atLeast how long
+	// in any case: far more than what is common. One that takes longer counts as
 	// failed, for what is tried next.
-	tooSlow = time.Second
+	slowly  = time.Microsecond
+	atLeast = 20 * time.Millisecond
 )
 
 // tally is how objects did in one format.
@@ -70,7 +72,7 @@ func (r *tally) try(s *shape, dst []byte, obj any, f wire.Format) (raw []byte, o
 	began := time.Now()
 	raw, err := s.encode(dst, obj, f)
 	ok = err == nil && s.proves(raw[len(dst):], obj, f)
-	r.note(ok && time.Since(began) < tooSlow)
+	r.note(ok && time.Since(began) < atLeast+time.Duration(len(raw))*slowly)
 	if !ok {
 		return dst, false
 	}

@@ -353,7 +353,7 @@ func TestSlowTypesAreSpared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c Codec
 		while(t, func(o *count) ([]byte, error) {
-			<-time.After(2 * tooSlow)
+			<-time.After(2 * atLeast)
 			type bare count
 			return json.Marshal((*bare)(o))
 		})

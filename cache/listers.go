@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"iter"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -8,25 +10,36 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
+
+	"github.com/kinform/kinform/engine"
 )
 
-// ListAll calls appendFn for each object of a store that has matching labels.
+// ListAll calls appendFn for each object of a store that has matching labels. Of the
+// store of one of this package's shared informers, no other object is decoded.
 func ListAll(store Store, selector labels.Selector, appendFn AppendFunc) error {
 	if labels.MatchesNothing(selector) {
+		return nil
+	}
+	if x := selective(store, selector); x != nil {
+		x.choose(x.Records(), selector, appendFn)
 		return nil
 	}
 	return selectFrom(store.List(), selector, appendFn)
 }
 
 // ListAllByNamespace calls appendFn for each object of a namespace that has
-// matching labels; the empty namespace is all of them. An indexer without
-// [NamespaceIndex] is searched object by object.
+// matching labels, as ListAll does; the empty namespace is all of them. An indexer
+// without [NamespaceIndex] is searched object by object.
 func ListAllByNamespace(indexer Indexer, namespace string, selector labels.Selector, appendFn AppendFunc) error {
 	if labels.MatchesNothing(selector) {
 		return nil
 	}
 	if namespace == metav1.NamespaceAll {
-		return selectFrom(indexer.List(), selector, appendFn)
+		return ListAll(indexer, selector, appendFn)
+	}
+	if x := selective(indexer, selector); x != nil {
+		x.choose(x.RecordsIn(namespace), selector, appendFn)
+		return nil
 	}
 	objs, err := indexer.Index(NamespaceIndex, &metav1.ObjectMeta{Namespace: namespace})
 	if err != nil {
@@ -36,6 +49,29 @@ func ListAllByNamespace(indexer Indexer, namespace string, selector labels.Selec
 		}
 	}
 	return selectFrom(objs, selector, appendFn)
+}
+
+// selective returns a store whose records tell what is selected, if a store is one and
+// not everything is. A transform may have given the objects other labels.
+func selective(store Store, selector labels.Selector) *sharedIndexer {
+	x, ok := store.(*sharedIndexer)
+	if !ok || selector.Empty() || x.Alters() {
+		return nil
+	}
+	return x
+}
+
+// choose calls appendFn for the objects of the records that have matching labels, but
+// for those that cannot be decoded.
+func (x *sharedIndexer) choose(records iter.Seq[*engine.Record], selector labels.Selector, appendFn AppendFunc) {
+	for r := range records {
+		if !selector.Matches(r.Labels()) {
+			continue
+		}
+		if obj, err := x.object(r, engine.Read); err == nil {
+			appendFn(obj)
+		}
+	}
 }
 
 func inNamespace(objs []any, namespace string) ([]any, error) {

@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamiclister"
 	"k8s.io/client-go/informers"
 
 	"github.com/kinform/kinform/cache"
@@ -52,5 +51,5 @@ func (d *dynamicInformer) Informer() cache.SharedIndexInformer { return d.inform
 
 // Lister returns a lister of what the informer has.
 func (d *dynamicInformer) Lister() cache.GenericLister {
-	return dynamiclister.NewRuntimeObjectShim(dynamiclister.New(d.informer.GetIndexer(), d.gvr))
+	return cache.NewGenericLister(d.informer.GetIndexer(), d.gvr.GroupResource())
 }

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/metadata/metadatalister"
 
 	"github.com/kinform/kinform/cache"
 	"github.com/kinform/kinform/internal/dropin"
@@ -45,5 +44,5 @@ func (m *metadataInformer) Informer() cache.SharedIndexInformer { return m.infor
 
 // Lister returns a lister of what the informer has.
 func (m *metadataInformer) Lister() cache.GenericLister {
-	return metadatalister.NewRuntimeObjectShim(metadatalister.New(m.informer.GetIndexer(), m.gvr))
+	return cache.NewGenericLister(m.informer.GetIndexer(), m.gvr.GroupResource())
 }

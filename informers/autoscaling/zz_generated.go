@@ -5,6 +5,8 @@
 package autoscaling
 
 import (
+	v1 "github.com/kinform/kinform/informers/autoscaling/v1"
+	v2 "github.com/kinform/kinform/informers/autoscaling/v2"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	clientgo "k8s.io/client-go/informers/autoscaling"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
@@ -15,5 +17,19 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return &group{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions), f, namespace, tweakListOptions}
 }
+
+// group has the versions that are ours, and client-go's others.
+type group struct {
+	Interface
+	factory          internalinterfaces.SharedInformerFactory
+	namespace        string
+	tweakListOptions internalinterfaces.TweakListOptionsFunc
+}
+
+// V1 gives this version's informers.
+func (g *group) V1() v1.Interface { return v1.New(g.factory, g.namespace, g.tweakListOptions) }
+
+// V2 gives this version's informers.
+func (g *group) V2() v2.Interface { return v2.New(g.factory, g.namespace, g.tweakListOptions) }

@@ -5,6 +5,10 @@
 package flowcontrol
 
 import (
+	v1 "github.com/kinform/kinform/informers/flowcontrol/v1"
+	v1beta1 "github.com/kinform/kinform/informers/flowcontrol/v1beta1"
+	v1beta2 "github.com/kinform/kinform/informers/flowcontrol/v1beta2"
+	v1beta3 "github.com/kinform/kinform/informers/flowcontrol/v1beta3"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	clientgo "k8s.io/client-go/informers/flowcontrol"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
@@ -15,5 +19,31 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return &group{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions), f, namespace, tweakListOptions}
+}
+
+// group has the versions that are ours, and client-go's others.
+type group struct {
+	Interface
+	factory          internalinterfaces.SharedInformerFactory
+	namespace        string
+	tweakListOptions internalinterfaces.TweakListOptionsFunc
+}
+
+// V1 gives this version's informers.
+func (g *group) V1() v1.Interface { return v1.New(g.factory, g.namespace, g.tweakListOptions) }
+
+// V1beta1 gives this version's informers.
+func (g *group) V1beta1() v1beta1.Interface {
+	return v1beta1.New(g.factory, g.namespace, g.tweakListOptions)
+}
+
+// V1beta2 gives this version's informers.
+func (g *group) V1beta2() v1beta2.Interface {
+	return v1beta2.New(g.factory, g.namespace, g.tweakListOptions)
+}
+
+// V1beta3 gives this version's informers.
+func (g *group) V1beta3() v1beta3.Interface {
+	return v1beta3.New(g.factory, g.namespace, g.tweakListOptions)
 }

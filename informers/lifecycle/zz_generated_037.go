@@ -8,6 +8,7 @@ package lifecycle
 
 import (
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
+	v1alpha1 "github.com/kinform/kinform/informers/lifecycle/v1alpha1"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	clientgo "k8s.io/client-go/informers/lifecycle"
 )
@@ -17,5 +18,18 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return &group{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions), f, namespace, tweakListOptions}
+}
+
+// group has the versions that are ours, and client-go's others.
+type group struct {
+	Interface
+	factory          internalinterfaces.SharedInformerFactory
+	namespace        string
+	tweakListOptions internalinterfaces.TweakListOptionsFunc
+}
+
+// V1alpha1 gives this version's informers.
+func (g *group) V1alpha1() v1alpha1.Interface {
+	return v1alpha1.New(g.factory, g.namespace, g.tweakListOptions)
 }

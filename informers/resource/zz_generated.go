@@ -6,6 +6,10 @@ package resource
 
 import (
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
+	v1 "github.com/kinform/kinform/informers/resource/v1"
+	v1alpha3 "github.com/kinform/kinform/informers/resource/v1alpha3"
+	v1beta1 "github.com/kinform/kinform/informers/resource/v1beta1"
+	v1beta2 "github.com/kinform/kinform/informers/resource/v1beta2"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	clientgo "k8s.io/client-go/informers/resource"
 )
@@ -15,5 +19,31 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return &group{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions), f, namespace, tweakListOptions}
+}
+
+// group has the versions that are ours, and client-go's others.
+type group struct {
+	Interface
+	factory          internalinterfaces.SharedInformerFactory
+	namespace        string
+	tweakListOptions internalinterfaces.TweakListOptionsFunc
+}
+
+// V1 gives this version's informers.
+func (g *group) V1() v1.Interface { return v1.New(g.factory, g.namespace, g.tweakListOptions) }
+
+// V1alpha3 gives this version's informers.
+func (g *group) V1alpha3() v1alpha3.Interface {
+	return v1alpha3.New(g.factory, g.namespace, g.tweakListOptions)
+}
+
+// V1beta1 gives this version's informers.
+func (g *group) V1beta1() v1beta1.Interface {
+	return v1beta1.New(g.factory, g.namespace, g.tweakListOptions)
+}
+
+// V1beta2 gives this version's informers.
+func (g *group) V1beta2() v1beta2.Interface {
+	return v1beta2.New(g.factory, g.namespace, g.tweakListOptions)
 }

@@ -6,6 +6,8 @@ package scheduling
 
 import (
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
+	v1 "github.com/kinform/kinform/informers/scheduling/v1"
+	v1beta1 "github.com/kinform/kinform/informers/scheduling/v1beta1"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	clientgo "k8s.io/client-go/informers/scheduling"
 )
@@ -15,5 +17,21 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return &group{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions), f, namespace, tweakListOptions}
+}
+
+// group has the versions that are ours, and client-go's others.
+type group struct {
+	Interface
+	factory          internalinterfaces.SharedInformerFactory
+	namespace        string
+	tweakListOptions internalinterfaces.TweakListOptionsFunc
+}
+
+// V1 gives this version's informers.
+func (g *group) V1() v1.Interface { return v1.New(g.factory, g.namespace, g.tweakListOptions) }
+
+// V1beta1 gives this version's informers.
+func (g *group) V1beta1() v1beta1.Interface {
+	return v1beta1.New(g.factory, g.namespace, g.tweakListOptions)
 }

@@ -48,6 +48,8 @@ func ToMutatingAdmissionPolicyIndexInformer(informer cache.SharedIndexInformer) 
 	return clientgo.ToMutatingAdmissionPolicyIndexInformer(informer)
 }
 
+type mutatingAdmissionPolicyAccess = clientgo.TypedMutatingAdmissionPolicyInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedMutatingAdmissionPolicyBindingInformer        = clientgo.TypedMutatingAdmissionPolicyBindingInformer
@@ -83,6 +85,8 @@ func ToTypedMutatingAdmissionPolicyBindingInformer(informer MutatingAdmissionPol
 func ToMutatingAdmissionPolicyBindingIndexInformer(informer cache.SharedIndexInformer) MutatingAdmissionPolicyBindingIndexInformer {
 	return clientgo.ToMutatingAdmissionPolicyBindingIndexInformer(informer)
 }
+
+type mutatingAdmissionPolicyBindingAccess = clientgo.TypedMutatingAdmissionPolicyBindingInformer
 
 // What the informer of this kind is and takes, with the type of its objects.
 type (
@@ -120,6 +124,8 @@ func ToMutatingWebhookConfigurationIndexInformer(informer cache.SharedIndexInfor
 	return clientgo.ToMutatingWebhookConfigurationIndexInformer(informer)
 }
 
+type mutatingWebhookConfigurationAccess = clientgo.TypedMutatingWebhookConfigurationInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedValidatingAdmissionPolicyInformer        = clientgo.TypedValidatingAdmissionPolicyInformer
@@ -155,6 +161,8 @@ func ToTypedValidatingAdmissionPolicyInformer(informer ValidatingAdmissionPolicy
 func ToValidatingAdmissionPolicyIndexInformer(informer cache.SharedIndexInformer) ValidatingAdmissionPolicyIndexInformer {
 	return clientgo.ToValidatingAdmissionPolicyIndexInformer(informer)
 }
+
+type validatingAdmissionPolicyAccess = clientgo.TypedValidatingAdmissionPolicyInformer
 
 // What the informer of this kind is and takes, with the type of its objects.
 type (
@@ -192,6 +200,8 @@ func ToValidatingAdmissionPolicyBindingIndexInformer(informer cache.SharedIndexI
 	return clientgo.ToValidatingAdmissionPolicyBindingIndexInformer(informer)
 }
 
+type validatingAdmissionPolicyBindingAccess = clientgo.TypedValidatingAdmissionPolicyBindingInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedValidatingWebhookConfigurationInformer        = clientgo.TypedValidatingWebhookConfigurationInformer
@@ -227,3 +237,5 @@ func ToTypedValidatingWebhookConfigurationInformer(informer ValidatingWebhookCon
 func ToValidatingWebhookConfigurationIndexInformer(informer cache.SharedIndexInformer) ValidatingWebhookConfigurationIndexInformer {
 	return clientgo.ToValidatingWebhookConfigurationIndexInformer(informer)
 }
+
+type validatingWebhookConfigurationAccess = clientgo.TypedValidatingWebhookConfigurationInformer

@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/admissionregistration/v1alpha1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	clientgo "k8s.io/client-go/informers/admissionregistration/v1alpha1"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/admissionregistration/v1alpha1"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // MutatingAdmissionPolicyInformer gives the informer and the lister of this kind.
 type MutatingAdmissionPolicyInformer = clientgo.MutatingAdmissionPolicyInformer
@@ -38,6 +43,29 @@ func NewFilteredMutatingAdmissionPolicyInformer(client kubernetes.Interface, res
 // NewMutatingAdmissionPolicyInformerWithOptions is NewMutatingAdmissionPolicyInformer with more to say.
 func NewMutatingAdmissionPolicyInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.MutatingAdmissionPolicy](client, "", options)
+}
+
+// MutatingAdmissionPolicies gives the informer and the lister of this kind.
+func (v version) MutatingAdmissionPolicies() mutatingAdmissionPolicyAccess {
+	return mutatingAdmissionPolicyInformer{v.Interface.MutatingAdmissionPolicies()}
+}
+
+type mutatingAdmissionPolicyInformer struct{ mutatingAdmissionPolicyAccess }
+
+// Lister returns a lister of what the informer has.
+func (i mutatingAdmissionPolicyInformer) Lister() listers.MutatingAdmissionPolicyLister {
+	x := i.Informer().GetIndexer()
+	return mutatingAdmissionPolicyLister{listers.NewMutatingAdmissionPolicyLister(x), kinds.ListerOf[*api.MutatingAdmissionPolicy](x)}
+}
+
+type mutatingAdmissionPolicyLister struct {
+	listers.MutatingAdmissionPolicyLister
+	all kinds.Lister[*api.MutatingAdmissionPolicy]
+}
+
+// List returns what has matching labels.
+func (l mutatingAdmissionPolicyLister) List(selector labels.Selector) ([]*api.MutatingAdmissionPolicy, error) {
+	return l.all.List(selector)
 }
 
 // MutatingAdmissionPolicyBindingInformer gives the informer and the lister of this kind.
@@ -58,6 +86,31 @@ func NewMutatingAdmissionPolicyBindingInformerWithOptions(client kubernetes.Inte
 	return kinds.New[api.MutatingAdmissionPolicyBinding](client, "", options)
 }
 
+// MutatingAdmissionPolicyBindings gives the informer and the lister of this kind.
+func (v version) MutatingAdmissionPolicyBindings() mutatingAdmissionPolicyBindingAccess {
+	return mutatingAdmissionPolicyBindingInformer{v.Interface.MutatingAdmissionPolicyBindings()}
+}
+
+type mutatingAdmissionPolicyBindingInformer struct {
+	mutatingAdmissionPolicyBindingAccess
+}
+
+// Lister returns a lister of what the informer has.
+func (i mutatingAdmissionPolicyBindingInformer) Lister() listers.MutatingAdmissionPolicyBindingLister {
+	x := i.Informer().GetIndexer()
+	return mutatingAdmissionPolicyBindingLister{listers.NewMutatingAdmissionPolicyBindingLister(x), kinds.ListerOf[*api.MutatingAdmissionPolicyBinding](x)}
+}
+
+type mutatingAdmissionPolicyBindingLister struct {
+	listers.MutatingAdmissionPolicyBindingLister
+	all kinds.Lister[*api.MutatingAdmissionPolicyBinding]
+}
+
+// List returns what has matching labels.
+func (l mutatingAdmissionPolicyBindingLister) List(selector labels.Selector) ([]*api.MutatingAdmissionPolicyBinding, error) {
+	return l.all.List(selector)
+}
+
 // ValidatingAdmissionPolicyInformer gives the informer and the lister of this kind.
 type ValidatingAdmissionPolicyInformer = clientgo.ValidatingAdmissionPolicyInformer
 
@@ -76,6 +129,31 @@ func NewValidatingAdmissionPolicyInformerWithOptions(client kubernetes.Interface
 	return kinds.New[api.ValidatingAdmissionPolicy](client, "", options)
 }
 
+// ValidatingAdmissionPolicies gives the informer and the lister of this kind.
+func (v version) ValidatingAdmissionPolicies() validatingAdmissionPolicyAccess {
+	return validatingAdmissionPolicyInformer{v.Interface.ValidatingAdmissionPolicies()}
+}
+
+type validatingAdmissionPolicyInformer struct {
+	validatingAdmissionPolicyAccess
+}
+
+// Lister returns a lister of what the informer has.
+func (i validatingAdmissionPolicyInformer) Lister() listers.ValidatingAdmissionPolicyLister {
+	x := i.Informer().GetIndexer()
+	return validatingAdmissionPolicyLister{listers.NewValidatingAdmissionPolicyLister(x), kinds.ListerOf[*api.ValidatingAdmissionPolicy](x)}
+}
+
+type validatingAdmissionPolicyLister struct {
+	listers.ValidatingAdmissionPolicyLister
+	all kinds.Lister[*api.ValidatingAdmissionPolicy]
+}
+
+// List returns what has matching labels.
+func (l validatingAdmissionPolicyLister) List(selector labels.Selector) ([]*api.ValidatingAdmissionPolicy, error) {
+	return l.all.List(selector)
+}
+
 // ValidatingAdmissionPolicyBindingInformer gives the informer and the lister of this kind.
 type ValidatingAdmissionPolicyBindingInformer = clientgo.ValidatingAdmissionPolicyBindingInformer
 
@@ -92,4 +170,29 @@ func NewFilteredValidatingAdmissionPolicyBindingInformer(client kubernetes.Inter
 // NewValidatingAdmissionPolicyBindingInformerWithOptions is NewValidatingAdmissionPolicyBindingInformer with more to say.
 func NewValidatingAdmissionPolicyBindingInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.ValidatingAdmissionPolicyBinding](client, "", options)
+}
+
+// ValidatingAdmissionPolicyBindings gives the informer and the lister of this kind.
+func (v version) ValidatingAdmissionPolicyBindings() validatingAdmissionPolicyBindingAccess {
+	return validatingAdmissionPolicyBindingInformer{v.Interface.ValidatingAdmissionPolicyBindings()}
+}
+
+type validatingAdmissionPolicyBindingInformer struct {
+	validatingAdmissionPolicyBindingAccess
+}
+
+// Lister returns a lister of what the informer has.
+func (i validatingAdmissionPolicyBindingInformer) Lister() listers.ValidatingAdmissionPolicyBindingLister {
+	x := i.Informer().GetIndexer()
+	return validatingAdmissionPolicyBindingLister{listers.NewValidatingAdmissionPolicyBindingLister(x), kinds.ListerOf[*api.ValidatingAdmissionPolicyBinding](x)}
+}
+
+type validatingAdmissionPolicyBindingLister struct {
+	listers.ValidatingAdmissionPolicyBindingLister
+	all kinds.Lister[*api.ValidatingAdmissionPolicyBinding]
+}
+
+// List returns what has matching labels.
+func (l validatingAdmissionPolicyBindingLister) List(selector labels.Selector) ([]*api.ValidatingAdmissionPolicyBinding, error) {
+	return l.all.List(selector)
 }

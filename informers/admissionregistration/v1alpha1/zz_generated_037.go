@@ -48,6 +48,8 @@ func ToMutatingAdmissionPolicyIndexInformer(informer cache.SharedIndexInformer) 
 	return clientgo.ToMutatingAdmissionPolicyIndexInformer(informer)
 }
 
+type mutatingAdmissionPolicyAccess = clientgo.TypedMutatingAdmissionPolicyInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedMutatingAdmissionPolicyBindingInformer        = clientgo.TypedMutatingAdmissionPolicyBindingInformer
@@ -83,6 +85,8 @@ func ToTypedMutatingAdmissionPolicyBindingInformer(informer MutatingAdmissionPol
 func ToMutatingAdmissionPolicyBindingIndexInformer(informer cache.SharedIndexInformer) MutatingAdmissionPolicyBindingIndexInformer {
 	return clientgo.ToMutatingAdmissionPolicyBindingIndexInformer(informer)
 }
+
+type mutatingAdmissionPolicyBindingAccess = clientgo.TypedMutatingAdmissionPolicyBindingInformer
 
 // What the informer of this kind is and takes, with the type of its objects.
 type (
@@ -120,6 +124,8 @@ func ToValidatingAdmissionPolicyIndexInformer(informer cache.SharedIndexInformer
 	return clientgo.ToValidatingAdmissionPolicyIndexInformer(informer)
 }
 
+type validatingAdmissionPolicyAccess = clientgo.TypedValidatingAdmissionPolicyInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedValidatingAdmissionPolicyBindingInformer        = clientgo.TypedValidatingAdmissionPolicyBindingInformer
@@ -155,3 +161,5 @@ func ToTypedValidatingAdmissionPolicyBindingInformer(informer ValidatingAdmissio
 func ToValidatingAdmissionPolicyBindingIndexInformer(informer cache.SharedIndexInformer) ValidatingAdmissionPolicyBindingIndexInformer {
 	return clientgo.ToValidatingAdmissionPolicyBindingIndexInformer(informer)
 }
+
+type validatingAdmissionPolicyBindingAccess = clientgo.TypedValidatingAdmissionPolicyBindingInformer

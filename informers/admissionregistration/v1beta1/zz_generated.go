@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/admissionregistration/v1beta1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	clientgo "k8s.io/client-go/informers/admissionregistration/v1beta1"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/admissionregistration/v1beta1"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // MutatingAdmissionPolicyInformer gives the informer and the lister of this kind.
 type MutatingAdmissionPolicyInformer = clientgo.MutatingAdmissionPolicyInformer
@@ -38,6 +43,29 @@ func NewFilteredMutatingAdmissionPolicyInformer(client kubernetes.Interface, res
 // NewMutatingAdmissionPolicyInformerWithOptions is NewMutatingAdmissionPolicyInformer with more to say.
 func NewMutatingAdmissionPolicyInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.MutatingAdmissionPolicy](client, "", options)
+}
+
+// MutatingAdmissionPolicies gives the informer and the lister of this kind.
+func (v version) MutatingAdmissionPolicies() mutatingAdmissionPolicyAccess {
+	return mutatingAdmissionPolicyInformer{v.Interface.MutatingAdmissionPolicies()}
+}
+
+type mutatingAdmissionPolicyInformer struct{ mutatingAdmissionPolicyAccess }
+
+// Lister returns a lister of what the informer has.
+func (i mutatingAdmissionPolicyInformer) Lister() listers.MutatingAdmissionPolicyLister {
+	x := i.Informer().GetIndexer()
+	return mutatingAdmissionPolicyLister{listers.NewMutatingAdmissionPolicyLister(x), kinds.ListerOf[*api.MutatingAdmissionPolicy](x)}
+}
+
+type mutatingAdmissionPolicyLister struct {
+	listers.MutatingAdmissionPolicyLister
+	all kinds.Lister[*api.MutatingAdmissionPolicy]
+}
+
+// List returns what has matching labels.
+func (l mutatingAdmissionPolicyLister) List(selector labels.Selector) ([]*api.MutatingAdmissionPolicy, error) {
+	return l.all.List(selector)
 }
 
 // MutatingAdmissionPolicyBindingInformer gives the informer and the lister of this kind.
@@ -58,6 +86,31 @@ func NewMutatingAdmissionPolicyBindingInformerWithOptions(client kubernetes.Inte
 	return kinds.New[api.MutatingAdmissionPolicyBinding](client, "", options)
 }
 
+// MutatingAdmissionPolicyBindings gives the informer and the lister of this kind.
+func (v version) MutatingAdmissionPolicyBindings() mutatingAdmissionPolicyBindingAccess {
+	return mutatingAdmissionPolicyBindingInformer{v.Interface.MutatingAdmissionPolicyBindings()}
+}
+
+type mutatingAdmissionPolicyBindingInformer struct {
+	mutatingAdmissionPolicyBindingAccess
+}
+
+// Lister returns a lister of what the informer has.
+func (i mutatingAdmissionPolicyBindingInformer) Lister() listers.MutatingAdmissionPolicyBindingLister {
+	x := i.Informer().GetIndexer()
+	return mutatingAdmissionPolicyBindingLister{listers.NewMutatingAdmissionPolicyBindingLister(x), kinds.ListerOf[*api.MutatingAdmissionPolicyBinding](x)}
+}
+
+type mutatingAdmissionPolicyBindingLister struct {
+	listers.MutatingAdmissionPolicyBindingLister
+	all kinds.Lister[*api.MutatingAdmissionPolicyBinding]
+}
+
+// List returns what has matching labels.
+func (l mutatingAdmissionPolicyBindingLister) List(selector labels.Selector) ([]*api.MutatingAdmissionPolicyBinding, error) {
+	return l.all.List(selector)
+}
+
 // MutatingWebhookConfigurationInformer gives the informer and the lister of this kind.
 type MutatingWebhookConfigurationInformer = clientgo.MutatingWebhookConfigurationInformer
 
@@ -74,6 +127,31 @@ func NewFilteredMutatingWebhookConfigurationInformer(client kubernetes.Interface
 // NewMutatingWebhookConfigurationInformerWithOptions is NewMutatingWebhookConfigurationInformer with more to say.
 func NewMutatingWebhookConfigurationInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.MutatingWebhookConfiguration](client, "", options)
+}
+
+// MutatingWebhookConfigurations gives the informer and the lister of this kind.
+func (v version) MutatingWebhookConfigurations() mutatingWebhookConfigurationAccess {
+	return mutatingWebhookConfigurationInformer{v.Interface.MutatingWebhookConfigurations()}
+}
+
+type mutatingWebhookConfigurationInformer struct {
+	mutatingWebhookConfigurationAccess
+}
+
+// Lister returns a lister of what the informer has.
+func (i mutatingWebhookConfigurationInformer) Lister() listers.MutatingWebhookConfigurationLister {
+	x := i.Informer().GetIndexer()
+	return mutatingWebhookConfigurationLister{listers.NewMutatingWebhookConfigurationLister(x), kinds.ListerOf[*api.MutatingWebhookConfiguration](x)}
+}
+
+type mutatingWebhookConfigurationLister struct {
+	listers.MutatingWebhookConfigurationLister
+	all kinds.Lister[*api.MutatingWebhookConfiguration]
+}
+
+// List returns what has matching labels.
+func (l mutatingWebhookConfigurationLister) List(selector labels.Selector) ([]*api.MutatingWebhookConfiguration, error) {
+	return l.all.List(selector)
 }
 
 // ValidatingAdmissionPolicyInformer gives the informer and the lister of this kind.
@@ -94,6 +172,31 @@ func NewValidatingAdmissionPolicyInformerWithOptions(client kubernetes.Interface
 	return kinds.New[api.ValidatingAdmissionPolicy](client, "", options)
 }
 
+// ValidatingAdmissionPolicies gives the informer and the lister of this kind.
+func (v version) ValidatingAdmissionPolicies() validatingAdmissionPolicyAccess {
+	return validatingAdmissionPolicyInformer{v.Interface.ValidatingAdmissionPolicies()}
+}
+
+type validatingAdmissionPolicyInformer struct {
+	validatingAdmissionPolicyAccess
+}
+
+// Lister returns a lister of what the informer has.
+func (i validatingAdmissionPolicyInformer) Lister() listers.ValidatingAdmissionPolicyLister {
+	x := i.Informer().GetIndexer()
+	return validatingAdmissionPolicyLister{listers.NewValidatingAdmissionPolicyLister(x), kinds.ListerOf[*api.ValidatingAdmissionPolicy](x)}
+}
+
+type validatingAdmissionPolicyLister struct {
+	listers.ValidatingAdmissionPolicyLister
+	all kinds.Lister[*api.ValidatingAdmissionPolicy]
+}
+
+// List returns what has matching labels.
+func (l validatingAdmissionPolicyLister) List(selector labels.Selector) ([]*api.ValidatingAdmissionPolicy, error) {
+	return l.all.List(selector)
+}
+
 // ValidatingAdmissionPolicyBindingInformer gives the informer and the lister of this kind.
 type ValidatingAdmissionPolicyBindingInformer = clientgo.ValidatingAdmissionPolicyBindingInformer
 
@@ -112,6 +215,31 @@ func NewValidatingAdmissionPolicyBindingInformerWithOptions(client kubernetes.In
 	return kinds.New[api.ValidatingAdmissionPolicyBinding](client, "", options)
 }
 
+// ValidatingAdmissionPolicyBindings gives the informer and the lister of this kind.
+func (v version) ValidatingAdmissionPolicyBindings() validatingAdmissionPolicyBindingAccess {
+	return validatingAdmissionPolicyBindingInformer{v.Interface.ValidatingAdmissionPolicyBindings()}
+}
+
+type validatingAdmissionPolicyBindingInformer struct {
+	validatingAdmissionPolicyBindingAccess
+}
+
+// Lister returns a lister of what the informer has.
+func (i validatingAdmissionPolicyBindingInformer) Lister() listers.ValidatingAdmissionPolicyBindingLister {
+	x := i.Informer().GetIndexer()
+	return validatingAdmissionPolicyBindingLister{listers.NewValidatingAdmissionPolicyBindingLister(x), kinds.ListerOf[*api.ValidatingAdmissionPolicyBinding](x)}
+}
+
+type validatingAdmissionPolicyBindingLister struct {
+	listers.ValidatingAdmissionPolicyBindingLister
+	all kinds.Lister[*api.ValidatingAdmissionPolicyBinding]
+}
+
+// List returns what has matching labels.
+func (l validatingAdmissionPolicyBindingLister) List(selector labels.Selector) ([]*api.ValidatingAdmissionPolicyBinding, error) {
+	return l.all.List(selector)
+}
+
 // ValidatingWebhookConfigurationInformer gives the informer and the lister of this kind.
 type ValidatingWebhookConfigurationInformer = clientgo.ValidatingWebhookConfigurationInformer
 
@@ -128,4 +256,29 @@ func NewFilteredValidatingWebhookConfigurationInformer(client kubernetes.Interfa
 // NewValidatingWebhookConfigurationInformerWithOptions is NewValidatingWebhookConfigurationInformer with more to say.
 func NewValidatingWebhookConfigurationInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.ValidatingWebhookConfiguration](client, "", options)
+}
+
+// ValidatingWebhookConfigurations gives the informer and the lister of this kind.
+func (v version) ValidatingWebhookConfigurations() validatingWebhookConfigurationAccess {
+	return validatingWebhookConfigurationInformer{v.Interface.ValidatingWebhookConfigurations()}
+}
+
+type validatingWebhookConfigurationInformer struct {
+	validatingWebhookConfigurationAccess
+}
+
+// Lister returns a lister of what the informer has.
+func (i validatingWebhookConfigurationInformer) Lister() listers.ValidatingWebhookConfigurationLister {
+	x := i.Informer().GetIndexer()
+	return validatingWebhookConfigurationLister{listers.NewValidatingWebhookConfigurationLister(x), kinds.ListerOf[*api.ValidatingWebhookConfiguration](x)}
+}
+
+type validatingWebhookConfigurationLister struct {
+	listers.ValidatingWebhookConfigurationLister
+	all kinds.Lister[*api.ValidatingWebhookConfiguration]
+}
+
+// List returns what has matching labels.
+func (l validatingWebhookConfigurationLister) List(selector labels.Selector) ([]*api.ValidatingWebhookConfiguration, error) {
+	return l.all.List(selector)
 }

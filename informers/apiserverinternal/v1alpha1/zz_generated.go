@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/apiserverinternal/v1alpha1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	clientgo "k8s.io/client-go/informers/apiserverinternal/v1alpha1"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/apiserverinternal/v1alpha1"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // StorageVersionInformer gives the informer and the lister of this kind.
 type StorageVersionInformer = clientgo.StorageVersionInformer
@@ -38,4 +43,27 @@ func NewFilteredStorageVersionInformer(client kubernetes.Interface, resyncPeriod
 // NewStorageVersionInformerWithOptions is NewStorageVersionInformer with more to say.
 func NewStorageVersionInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.StorageVersion](client, "", options)
+}
+
+// StorageVersions gives the informer and the lister of this kind.
+func (v version) StorageVersions() storageVersionAccess {
+	return storageVersionInformer{v.Interface.StorageVersions()}
+}
+
+type storageVersionInformer struct{ storageVersionAccess }
+
+// Lister returns a lister of what the informer has.
+func (i storageVersionInformer) Lister() listers.StorageVersionLister {
+	x := i.Informer().GetIndexer()
+	return storageVersionLister{listers.NewStorageVersionLister(x), kinds.ListerOf[*api.StorageVersion](x)}
+}
+
+type storageVersionLister struct {
+	listers.StorageVersionLister
+	all kinds.Lister[*api.StorageVersion]
+}
+
+// List returns what has matching labels.
+func (l storageVersionLister) List(selector labels.Selector) ([]*api.StorageVersion, error) {
+	return l.all.List(selector)
 }

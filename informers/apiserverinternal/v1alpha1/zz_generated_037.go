@@ -47,3 +47,5 @@ func ToTypedStorageVersionInformer(informer StorageVersionInformer) TypedStorage
 func ToStorageVersionIndexInformer(informer cache.SharedIndexInformer) StorageVersionIndexInformer {
 	return clientgo.ToStorageVersionIndexInformer(informer)
 }
+
+type storageVersionAccess = clientgo.TypedStorageVersionInformer

@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/apps/v1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	clientgo "k8s.io/client-go/informers/apps/v1"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/apps/v1"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // ControllerRevisionInformer gives the informer and the lister of this kind.
 type ControllerRevisionInformer = clientgo.ControllerRevisionInformer
@@ -38,6 +43,44 @@ func NewFilteredControllerRevisionInformer(client kubernetes.Interface, namespac
 // NewControllerRevisionInformerWithOptions is NewControllerRevisionInformer with more to say.
 func NewControllerRevisionInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.ControllerRevision](client, namespace, options)
+}
+
+// ControllerRevisions gives the informer and the lister of this kind.
+func (v version) ControllerRevisions() controllerRevisionAccess {
+	return controllerRevisionInformer{v.Interface.ControllerRevisions()}
+}
+
+type controllerRevisionInformer struct{ controllerRevisionAccess }
+
+// Lister returns a lister of what the informer has.
+func (i controllerRevisionInformer) Lister() listers.ControllerRevisionLister {
+	x := i.Informer().GetIndexer()
+	return controllerRevisionLister{listers.NewControllerRevisionLister(x), kinds.ListerOf[*api.ControllerRevision](x)}
+}
+
+type controllerRevisionLister struct {
+	listers.ControllerRevisionLister
+	all kinds.Lister[*api.ControllerRevision]
+}
+
+// List returns what has matching labels.
+func (l controllerRevisionLister) List(selector labels.Selector) ([]*api.ControllerRevision, error) {
+	return l.all.List(selector)
+}
+
+// ControllerRevisions returns a lister of a namespace.
+func (l controllerRevisionLister) ControllerRevisions(namespace string) listers.ControllerRevisionNamespaceLister {
+	return controllerRevisionNamespaceLister{l.ControllerRevisionLister.ControllerRevisions(namespace), l.all.In(namespace)}
+}
+
+type controllerRevisionNamespaceLister struct {
+	listers.ControllerRevisionNamespaceLister
+	in kinds.Lister[*api.ControllerRevision]
+}
+
+// List returns what has matching labels.
+func (l controllerRevisionNamespaceLister) List(selector labels.Selector) ([]*api.ControllerRevision, error) {
+	return l.in.List(selector)
 }
 
 // DaemonSetInformer gives the informer and the lister of this kind.
@@ -58,6 +101,42 @@ func NewDaemonSetInformerWithOptions(client kubernetes.Interface, namespace stri
 	return kinds.New[api.DaemonSet](client, namespace, options)
 }
 
+// DaemonSets gives the informer and the lister of this kind.
+func (v version) DaemonSets() daemonSetAccess { return daemonSetInformer{v.Interface.DaemonSets()} }
+
+type daemonSetInformer struct{ daemonSetAccess }
+
+// Lister returns a lister of what the informer has.
+func (i daemonSetInformer) Lister() listers.DaemonSetLister {
+	x := i.Informer().GetIndexer()
+	return daemonSetLister{listers.NewDaemonSetLister(x), kinds.ListerOf[*api.DaemonSet](x)}
+}
+
+type daemonSetLister struct {
+	listers.DaemonSetLister
+	all kinds.Lister[*api.DaemonSet]
+}
+
+// List returns what has matching labels.
+func (l daemonSetLister) List(selector labels.Selector) ([]*api.DaemonSet, error) {
+	return l.all.List(selector)
+}
+
+// DaemonSets returns a lister of a namespace.
+func (l daemonSetLister) DaemonSets(namespace string) listers.DaemonSetNamespaceLister {
+	return daemonSetNamespaceLister{l.DaemonSetLister.DaemonSets(namespace), l.all.In(namespace)}
+}
+
+type daemonSetNamespaceLister struct {
+	listers.DaemonSetNamespaceLister
+	in kinds.Lister[*api.DaemonSet]
+}
+
+// List returns what has matching labels.
+func (l daemonSetNamespaceLister) List(selector labels.Selector) ([]*api.DaemonSet, error) {
+	return l.in.List(selector)
+}
+
 // DeploymentInformer gives the informer and the lister of this kind.
 type DeploymentInformer = clientgo.DeploymentInformer
 
@@ -74,6 +153,42 @@ func NewFilteredDeploymentInformer(client kubernetes.Interface, namespace string
 // NewDeploymentInformerWithOptions is NewDeploymentInformer with more to say.
 func NewDeploymentInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.Deployment](client, namespace, options)
+}
+
+// Deployments gives the informer and the lister of this kind.
+func (v version) Deployments() deploymentAccess { return deploymentInformer{v.Interface.Deployments()} }
+
+type deploymentInformer struct{ deploymentAccess }
+
+// Lister returns a lister of what the informer has.
+func (i deploymentInformer) Lister() listers.DeploymentLister {
+	x := i.Informer().GetIndexer()
+	return deploymentLister{listers.NewDeploymentLister(x), kinds.ListerOf[*api.Deployment](x)}
+}
+
+type deploymentLister struct {
+	listers.DeploymentLister
+	all kinds.Lister[*api.Deployment]
+}
+
+// List returns what has matching labels.
+func (l deploymentLister) List(selector labels.Selector) ([]*api.Deployment, error) {
+	return l.all.List(selector)
+}
+
+// Deployments returns a lister of a namespace.
+func (l deploymentLister) Deployments(namespace string) listers.DeploymentNamespaceLister {
+	return deploymentNamespaceLister{l.DeploymentLister.Deployments(namespace), l.all.In(namespace)}
+}
+
+type deploymentNamespaceLister struct {
+	listers.DeploymentNamespaceLister
+	in kinds.Lister[*api.Deployment]
+}
+
+// List returns what has matching labels.
+func (l deploymentNamespaceLister) List(selector labels.Selector) ([]*api.Deployment, error) {
+	return l.in.List(selector)
 }
 
 // ReplicaSetInformer gives the informer and the lister of this kind.
@@ -94,6 +209,42 @@ func NewReplicaSetInformerWithOptions(client kubernetes.Interface, namespace str
 	return kinds.New[api.ReplicaSet](client, namespace, options)
 }
 
+// ReplicaSets gives the informer and the lister of this kind.
+func (v version) ReplicaSets() replicaSetAccess { return replicaSetInformer{v.Interface.ReplicaSets()} }
+
+type replicaSetInformer struct{ replicaSetAccess }
+
+// Lister returns a lister of what the informer has.
+func (i replicaSetInformer) Lister() listers.ReplicaSetLister {
+	x := i.Informer().GetIndexer()
+	return replicaSetLister{listers.NewReplicaSetLister(x), kinds.ListerOf[*api.ReplicaSet](x)}
+}
+
+type replicaSetLister struct {
+	listers.ReplicaSetLister
+	all kinds.Lister[*api.ReplicaSet]
+}
+
+// List returns what has matching labels.
+func (l replicaSetLister) List(selector labels.Selector) ([]*api.ReplicaSet, error) {
+	return l.all.List(selector)
+}
+
+// ReplicaSets returns a lister of a namespace.
+func (l replicaSetLister) ReplicaSets(namespace string) listers.ReplicaSetNamespaceLister {
+	return replicaSetNamespaceLister{l.ReplicaSetLister.ReplicaSets(namespace), l.all.In(namespace)}
+}
+
+type replicaSetNamespaceLister struct {
+	listers.ReplicaSetNamespaceLister
+	in kinds.Lister[*api.ReplicaSet]
+}
+
+// List returns what has matching labels.
+func (l replicaSetNamespaceLister) List(selector labels.Selector) ([]*api.ReplicaSet, error) {
+	return l.in.List(selector)
+}
+
 // StatefulSetInformer gives the informer and the lister of this kind.
 type StatefulSetInformer = clientgo.StatefulSetInformer
 
@@ -110,4 +261,42 @@ func NewFilteredStatefulSetInformer(client kubernetes.Interface, namespace strin
 // NewStatefulSetInformerWithOptions is NewStatefulSetInformer with more to say.
 func NewStatefulSetInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.StatefulSet](client, namespace, options)
+}
+
+// StatefulSets gives the informer and the lister of this kind.
+func (v version) StatefulSets() statefulSetAccess {
+	return statefulSetInformer{v.Interface.StatefulSets()}
+}
+
+type statefulSetInformer struct{ statefulSetAccess }
+
+// Lister returns a lister of what the informer has.
+func (i statefulSetInformer) Lister() listers.StatefulSetLister {
+	x := i.Informer().GetIndexer()
+	return statefulSetLister{listers.NewStatefulSetLister(x), kinds.ListerOf[*api.StatefulSet](x)}
+}
+
+type statefulSetLister struct {
+	listers.StatefulSetLister
+	all kinds.Lister[*api.StatefulSet]
+}
+
+// List returns what has matching labels.
+func (l statefulSetLister) List(selector labels.Selector) ([]*api.StatefulSet, error) {
+	return l.all.List(selector)
+}
+
+// StatefulSets returns a lister of a namespace.
+func (l statefulSetLister) StatefulSets(namespace string) listers.StatefulSetNamespaceLister {
+	return statefulSetNamespaceLister{l.StatefulSetLister.StatefulSets(namespace), l.all.In(namespace)}
+}
+
+type statefulSetNamespaceLister struct {
+	listers.StatefulSetNamespaceLister
+	in kinds.Lister[*api.StatefulSet]
+}
+
+// List returns what has matching labels.
+func (l statefulSetNamespaceLister) List(selector labels.Selector) ([]*api.StatefulSet, error) {
+	return l.in.List(selector)
 }

@@ -48,6 +48,8 @@ func ToControllerRevisionIndexInformer(informer cache.SharedIndexInformer) Contr
 	return clientgo.ToControllerRevisionIndexInformer(informer)
 }
 
+type controllerRevisionAccess = clientgo.TypedControllerRevisionInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedDaemonSetInformer        = clientgo.TypedDaemonSetInformer
@@ -83,6 +85,8 @@ func ToTypedDaemonSetInformer(informer DaemonSetInformer) TypedDaemonSetInformer
 func ToDaemonSetIndexInformer(informer cache.SharedIndexInformer) DaemonSetIndexInformer {
 	return clientgo.ToDaemonSetIndexInformer(informer)
 }
+
+type daemonSetAccess = clientgo.TypedDaemonSetInformer
 
 // What the informer of this kind is and takes, with the type of its objects.
 type (
@@ -120,6 +124,8 @@ func ToDeploymentIndexInformer(informer cache.SharedIndexInformer) DeploymentInd
 	return clientgo.ToDeploymentIndexInformer(informer)
 }
 
+type deploymentAccess = clientgo.TypedDeploymentInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedReplicaSetInformer        = clientgo.TypedReplicaSetInformer
@@ -156,6 +162,8 @@ func ToReplicaSetIndexInformer(informer cache.SharedIndexInformer) ReplicaSetInd
 	return clientgo.ToReplicaSetIndexInformer(informer)
 }
 
+type replicaSetAccess = clientgo.TypedReplicaSetInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedStatefulSetInformer        = clientgo.TypedStatefulSetInformer
@@ -191,3 +199,5 @@ func ToTypedStatefulSetInformer(informer StatefulSetInformer) TypedStatefulSetIn
 func ToStatefulSetIndexInformer(informer cache.SharedIndexInformer) StatefulSetIndexInformer {
 	return clientgo.ToStatefulSetIndexInformer(informer)
 }
+
+type statefulSetAccess = clientgo.TypedStatefulSetInformer

@@ -48,6 +48,8 @@ func ToControllerRevisionIndexInformer(informer cache.SharedIndexInformer) Contr
 	return clientgo.ToControllerRevisionIndexInformer(informer)
 }
 
+type controllerRevisionAccess = clientgo.TypedControllerRevisionInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedDeploymentInformer        = clientgo.TypedDeploymentInformer
@@ -84,6 +86,8 @@ func ToDeploymentIndexInformer(informer cache.SharedIndexInformer) DeploymentInd
 	return clientgo.ToDeploymentIndexInformer(informer)
 }
 
+type deploymentAccess = clientgo.TypedDeploymentInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedStatefulSetInformer        = clientgo.TypedStatefulSetInformer
@@ -119,3 +123,5 @@ func ToTypedStatefulSetInformer(informer StatefulSetInformer) TypedStatefulSetIn
 func ToStatefulSetIndexInformer(informer cache.SharedIndexInformer) StatefulSetIndexInformer {
 	return clientgo.ToStatefulSetIndexInformer(informer)
 }
+
+type statefulSetAccess = clientgo.TypedStatefulSetInformer

@@ -47,3 +47,5 @@ func ToTypedHorizontalPodAutoscalerInformer(informer HorizontalPodAutoscalerInfo
 func ToHorizontalPodAutoscalerIndexInformer(informer cache.SharedIndexInformer) HorizontalPodAutoscalerIndexInformer {
 	return clientgo.ToHorizontalPodAutoscalerIndexInformer(informer)
 }
+
+type horizontalPodAutoscalerAccess = clientgo.TypedHorizontalPodAutoscalerInformer

@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/autoscaling/v2"
+	labels "k8s.io/apimachinery/pkg/labels"
 	clientgo "k8s.io/client-go/informers/autoscaling/v2"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/autoscaling/v2"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // HorizontalPodAutoscalerInformer gives the informer and the lister of this kind.
 type HorizontalPodAutoscalerInformer = clientgo.HorizontalPodAutoscalerInformer
@@ -38,4 +43,42 @@ func NewFilteredHorizontalPodAutoscalerInformer(client kubernetes.Interface, nam
 // NewHorizontalPodAutoscalerInformerWithOptions is NewHorizontalPodAutoscalerInformer with more to say.
 func NewHorizontalPodAutoscalerInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.HorizontalPodAutoscaler](client, namespace, options)
+}
+
+// HorizontalPodAutoscalers gives the informer and the lister of this kind.
+func (v version) HorizontalPodAutoscalers() horizontalPodAutoscalerAccess {
+	return horizontalPodAutoscalerInformer{v.Interface.HorizontalPodAutoscalers()}
+}
+
+type horizontalPodAutoscalerInformer struct{ horizontalPodAutoscalerAccess }
+
+// Lister returns a lister of what the informer has.
+func (i horizontalPodAutoscalerInformer) Lister() listers.HorizontalPodAutoscalerLister {
+	x := i.Informer().GetIndexer()
+	return horizontalPodAutoscalerLister{listers.NewHorizontalPodAutoscalerLister(x), kinds.ListerOf[*api.HorizontalPodAutoscaler](x)}
+}
+
+type horizontalPodAutoscalerLister struct {
+	listers.HorizontalPodAutoscalerLister
+	all kinds.Lister[*api.HorizontalPodAutoscaler]
+}
+
+// List returns what has matching labels.
+func (l horizontalPodAutoscalerLister) List(selector labels.Selector) ([]*api.HorizontalPodAutoscaler, error) {
+	return l.all.List(selector)
+}
+
+// HorizontalPodAutoscalers returns a lister of a namespace.
+func (l horizontalPodAutoscalerLister) HorizontalPodAutoscalers(namespace string) listers.HorizontalPodAutoscalerNamespaceLister {
+	return horizontalPodAutoscalerNamespaceLister{l.HorizontalPodAutoscalerLister.HorizontalPodAutoscalers(namespace), l.all.In(namespace)}
+}
+
+type horizontalPodAutoscalerNamespaceLister struct {
+	listers.HorizontalPodAutoscalerNamespaceLister
+	in kinds.Lister[*api.HorizontalPodAutoscaler]
+}
+
+// List returns what has matching labels.
+func (l horizontalPodAutoscalerNamespaceLister) List(selector labels.Selector) ([]*api.HorizontalPodAutoscaler, error) {
+	return l.in.List(selector)
 }

@@ -48,6 +48,8 @@ func ToCronJobIndexInformer(informer cache.SharedIndexInformer) CronJobIndexInfo
 	return clientgo.ToCronJobIndexInformer(informer)
 }
 
+type cronJobAccess = clientgo.TypedCronJobInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedJobInformer        = clientgo.TypedJobInformer
@@ -83,3 +85,5 @@ func ToTypedJobInformer(informer JobInformer) TypedJobInformer {
 func ToJobIndexInformer(informer cache.SharedIndexInformer) JobIndexInformer {
 	return clientgo.ToJobIndexInformer(informer)
 }
+
+type jobAccess = clientgo.TypedJobInformer

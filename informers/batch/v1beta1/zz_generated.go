@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/batch/v1beta1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	clientgo "k8s.io/client-go/informers/batch/v1beta1"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/batch/v1beta1"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // CronJobInformer gives the informer and the lister of this kind.
 type CronJobInformer = clientgo.CronJobInformer
@@ -38,4 +43,40 @@ func NewFilteredCronJobInformer(client kubernetes.Interface, namespace string, r
 // NewCronJobInformerWithOptions is NewCronJobInformer with more to say.
 func NewCronJobInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.CronJob](client, namespace, options)
+}
+
+// CronJobs gives the informer and the lister of this kind.
+func (v version) CronJobs() cronJobAccess { return cronJobInformer{v.Interface.CronJobs()} }
+
+type cronJobInformer struct{ cronJobAccess }
+
+// Lister returns a lister of what the informer has.
+func (i cronJobInformer) Lister() listers.CronJobLister {
+	x := i.Informer().GetIndexer()
+	return cronJobLister{listers.NewCronJobLister(x), kinds.ListerOf[*api.CronJob](x)}
+}
+
+type cronJobLister struct {
+	listers.CronJobLister
+	all kinds.Lister[*api.CronJob]
+}
+
+// List returns what has matching labels.
+func (l cronJobLister) List(selector labels.Selector) ([]*api.CronJob, error) {
+	return l.all.List(selector)
+}
+
+// CronJobs returns a lister of a namespace.
+func (l cronJobLister) CronJobs(namespace string) listers.CronJobNamespaceLister {
+	return cronJobNamespaceLister{l.CronJobLister.CronJobs(namespace), l.all.In(namespace)}
+}
+
+type cronJobNamespaceLister struct {
+	listers.CronJobNamespaceLister
+	in kinds.Lister[*api.CronJob]
+}
+
+// List returns what has matching labels.
+func (l cronJobNamespaceLister) List(selector labels.Selector) ([]*api.CronJob, error) {
+	return l.in.List(selector)
 }

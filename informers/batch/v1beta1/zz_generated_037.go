@@ -47,3 +47,5 @@ func ToTypedCronJobInformer(informer CronJobInformer) TypedCronJobInformer {
 func ToCronJobIndexInformer(informer cache.SharedIndexInformer) CronJobIndexInformer {
 	return clientgo.ToCronJobIndexInformer(informer)
 }
+
+type cronJobAccess = clientgo.TypedCronJobInformer

@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/certificates/v1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	clientgo "k8s.io/client-go/informers/certificates/v1"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/certificates/v1"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // CertificateSigningRequestInformer gives the informer and the lister of this kind.
 type CertificateSigningRequestInformer = clientgo.CertificateSigningRequestInformer
@@ -38,4 +43,29 @@ func NewFilteredCertificateSigningRequestInformer(client kubernetes.Interface, r
 // NewCertificateSigningRequestInformerWithOptions is NewCertificateSigningRequestInformer with more to say.
 func NewCertificateSigningRequestInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.CertificateSigningRequest](client, "", options)
+}
+
+// CertificateSigningRequests gives the informer and the lister of this kind.
+func (v version) CertificateSigningRequests() certificateSigningRequestAccess {
+	return certificateSigningRequestInformer{v.Interface.CertificateSigningRequests()}
+}
+
+type certificateSigningRequestInformer struct {
+	certificateSigningRequestAccess
+}
+
+// Lister returns a lister of what the informer has.
+func (i certificateSigningRequestInformer) Lister() listers.CertificateSigningRequestLister {
+	x := i.Informer().GetIndexer()
+	return certificateSigningRequestLister{listers.NewCertificateSigningRequestLister(x), kinds.ListerOf[*api.CertificateSigningRequest](x)}
+}
+
+type certificateSigningRequestLister struct {
+	listers.CertificateSigningRequestLister
+	all kinds.Lister[*api.CertificateSigningRequest]
+}
+
+// List returns what has matching labels.
+func (l certificateSigningRequestLister) List(selector labels.Selector) ([]*api.CertificateSigningRequest, error) {
+	return l.all.List(selector)
 }

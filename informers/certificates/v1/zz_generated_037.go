@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/certificates/v1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	clientgo "k8s.io/client-go/informers/certificates/v1"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/certificates/v1"
 	time "time"
 )
 
@@ -50,6 +52,8 @@ func ToCertificateSigningRequestIndexInformer(informer cache.SharedIndexInformer
 	return clientgo.ToCertificateSigningRequestIndexInformer(informer)
 }
 
+type certificateSigningRequestAccess = clientgo.TypedCertificateSigningRequestInformer
+
 // ClusterTrustBundleInformer gives the informer and the lister of this kind.
 type ClusterTrustBundleInformer = clientgo.ClusterTrustBundleInformer
 
@@ -66,6 +70,29 @@ func NewFilteredClusterTrustBundleInformer(client kubernetes.Interface, resyncPe
 // NewClusterTrustBundleInformerWithOptions is NewClusterTrustBundleInformer with more to say.
 func NewClusterTrustBundleInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.ClusterTrustBundle](client, "", options)
+}
+
+// ClusterTrustBundles gives the informer and the lister of this kind.
+func (v version) ClusterTrustBundles() clusterTrustBundleAccess {
+	return clusterTrustBundleInformer{v.Interface.ClusterTrustBundles()}
+}
+
+type clusterTrustBundleInformer struct{ clusterTrustBundleAccess }
+
+// Lister returns a lister of what the informer has.
+func (i clusterTrustBundleInformer) Lister() listers.ClusterTrustBundleLister {
+	x := i.Informer().GetIndexer()
+	return clusterTrustBundleLister{listers.NewClusterTrustBundleLister(x), kinds.ListerOf[*api.ClusterTrustBundle](x)}
+}
+
+type clusterTrustBundleLister struct {
+	listers.ClusterTrustBundleLister
+	all kinds.Lister[*api.ClusterTrustBundle]
+}
+
+// List returns what has matching labels.
+func (l clusterTrustBundleLister) List(selector labels.Selector) ([]*api.ClusterTrustBundle, error) {
+	return l.all.List(selector)
 }
 
 // What the informer of this kind is and takes, with the type of its objects.
@@ -104,6 +131,8 @@ func ToClusterTrustBundleIndexInformer(informer cache.SharedIndexInformer) Clust
 	return clientgo.ToClusterTrustBundleIndexInformer(informer)
 }
 
+type clusterTrustBundleAccess = clientgo.TypedClusterTrustBundleInformer
+
 // PodCertificateRequestInformer gives the informer and the lister of this kind.
 type PodCertificateRequestInformer = clientgo.PodCertificateRequestInformer
 
@@ -120,6 +149,44 @@ func NewFilteredPodCertificateRequestInformer(client kubernetes.Interface, names
 // NewPodCertificateRequestInformerWithOptions is NewPodCertificateRequestInformer with more to say.
 func NewPodCertificateRequestInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.PodCertificateRequest](client, namespace, options)
+}
+
+// PodCertificateRequests gives the informer and the lister of this kind.
+func (v version) PodCertificateRequests() podCertificateRequestAccess {
+	return podCertificateRequestInformer{v.Interface.PodCertificateRequests()}
+}
+
+type podCertificateRequestInformer struct{ podCertificateRequestAccess }
+
+// Lister returns a lister of what the informer has.
+func (i podCertificateRequestInformer) Lister() listers.PodCertificateRequestLister {
+	x := i.Informer().GetIndexer()
+	return podCertificateRequestLister{listers.NewPodCertificateRequestLister(x), kinds.ListerOf[*api.PodCertificateRequest](x)}
+}
+
+type podCertificateRequestLister struct {
+	listers.PodCertificateRequestLister
+	all kinds.Lister[*api.PodCertificateRequest]
+}
+
+// List returns what has matching labels.
+func (l podCertificateRequestLister) List(selector labels.Selector) ([]*api.PodCertificateRequest, error) {
+	return l.all.List(selector)
+}
+
+// PodCertificateRequests returns a lister of a namespace.
+func (l podCertificateRequestLister) PodCertificateRequests(namespace string) listers.PodCertificateRequestNamespaceLister {
+	return podCertificateRequestNamespaceLister{l.PodCertificateRequestLister.PodCertificateRequests(namespace), l.all.In(namespace)}
+}
+
+type podCertificateRequestNamespaceLister struct {
+	listers.PodCertificateRequestNamespaceLister
+	in kinds.Lister[*api.PodCertificateRequest]
+}
+
+// List returns what has matching labels.
+func (l podCertificateRequestNamespaceLister) List(selector labels.Selector) ([]*api.PodCertificateRequest, error) {
+	return l.in.List(selector)
 }
 
 // What the informer of this kind is and takes, with the type of its objects.
@@ -157,3 +224,5 @@ func ToTypedPodCertificateRequestInformer(informer PodCertificateRequestInformer
 func ToPodCertificateRequestIndexInformer(informer cache.SharedIndexInformer) PodCertificateRequestIndexInformer {
 	return clientgo.ToPodCertificateRequestIndexInformer(informer)
 }
+
+type podCertificateRequestAccess = clientgo.TypedPodCertificateRequestInformer

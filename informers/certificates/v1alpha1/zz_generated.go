@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/certificates/v1alpha1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	clientgo "k8s.io/client-go/informers/certificates/v1alpha1"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/certificates/v1alpha1"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // ClusterTrustBundleInformer gives the informer and the lister of this kind.
 type ClusterTrustBundleInformer = clientgo.ClusterTrustBundleInformer
@@ -38,4 +43,27 @@ func NewFilteredClusterTrustBundleInformer(client kubernetes.Interface, resyncPe
 // NewClusterTrustBundleInformerWithOptions is NewClusterTrustBundleInformer with more to say.
 func NewClusterTrustBundleInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.ClusterTrustBundle](client, "", options)
+}
+
+// ClusterTrustBundles gives the informer and the lister of this kind.
+func (v version) ClusterTrustBundles() clusterTrustBundleAccess {
+	return clusterTrustBundleInformer{v.Interface.ClusterTrustBundles()}
+}
+
+type clusterTrustBundleInformer struct{ clusterTrustBundleAccess }
+
+// Lister returns a lister of what the informer has.
+func (i clusterTrustBundleInformer) Lister() listers.ClusterTrustBundleLister {
+	x := i.Informer().GetIndexer()
+	return clusterTrustBundleLister{listers.NewClusterTrustBundleLister(x), kinds.ListerOf[*api.ClusterTrustBundle](x)}
+}
+
+type clusterTrustBundleLister struct {
+	listers.ClusterTrustBundleLister
+	all kinds.Lister[*api.ClusterTrustBundle]
+}
+
+// List returns what has matching labels.
+func (l clusterTrustBundleLister) List(selector labels.Selector) ([]*api.ClusterTrustBundle, error) {
+	return l.all.List(selector)
 }

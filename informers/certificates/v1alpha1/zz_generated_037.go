@@ -47,3 +47,5 @@ func ToTypedClusterTrustBundleInformer(informer ClusterTrustBundleInformer) Type
 func ToClusterTrustBundleIndexInformer(informer cache.SharedIndexInformer) ClusterTrustBundleIndexInformer {
 	return clientgo.ToClusterTrustBundleIndexInformer(informer)
 }
+
+type clusterTrustBundleAccess = clientgo.TypedClusterTrustBundleInformer

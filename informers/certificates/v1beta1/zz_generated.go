@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/certificates/v1beta1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	clientgo "k8s.io/client-go/informers/certificates/v1beta1"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/certificates/v1beta1"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // CertificateSigningRequestInformer gives the informer and the lister of this kind.
 type CertificateSigningRequestInformer = clientgo.CertificateSigningRequestInformer
@@ -38,6 +43,31 @@ func NewFilteredCertificateSigningRequestInformer(client kubernetes.Interface, r
 // NewCertificateSigningRequestInformerWithOptions is NewCertificateSigningRequestInformer with more to say.
 func NewCertificateSigningRequestInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.CertificateSigningRequest](client, "", options)
+}
+
+// CertificateSigningRequests gives the informer and the lister of this kind.
+func (v version) CertificateSigningRequests() certificateSigningRequestAccess {
+	return certificateSigningRequestInformer{v.Interface.CertificateSigningRequests()}
+}
+
+type certificateSigningRequestInformer struct {
+	certificateSigningRequestAccess
+}
+
+// Lister returns a lister of what the informer has.
+func (i certificateSigningRequestInformer) Lister() listers.CertificateSigningRequestLister {
+	x := i.Informer().GetIndexer()
+	return certificateSigningRequestLister{listers.NewCertificateSigningRequestLister(x), kinds.ListerOf[*api.CertificateSigningRequest](x)}
+}
+
+type certificateSigningRequestLister struct {
+	listers.CertificateSigningRequestLister
+	all kinds.Lister[*api.CertificateSigningRequest]
+}
+
+// List returns what has matching labels.
+func (l certificateSigningRequestLister) List(selector labels.Selector) ([]*api.CertificateSigningRequest, error) {
+	return l.all.List(selector)
 }
 
 // ClusterTrustBundleInformer gives the informer and the lister of this kind.
@@ -58,6 +88,29 @@ func NewClusterTrustBundleInformerWithOptions(client kubernetes.Interface, optio
 	return kinds.New[api.ClusterTrustBundle](client, "", options)
 }
 
+// ClusterTrustBundles gives the informer and the lister of this kind.
+func (v version) ClusterTrustBundles() clusterTrustBundleAccess {
+	return clusterTrustBundleInformer{v.Interface.ClusterTrustBundles()}
+}
+
+type clusterTrustBundleInformer struct{ clusterTrustBundleAccess }
+
+// Lister returns a lister of what the informer has.
+func (i clusterTrustBundleInformer) Lister() listers.ClusterTrustBundleLister {
+	x := i.Informer().GetIndexer()
+	return clusterTrustBundleLister{listers.NewClusterTrustBundleLister(x), kinds.ListerOf[*api.ClusterTrustBundle](x)}
+}
+
+type clusterTrustBundleLister struct {
+	listers.ClusterTrustBundleLister
+	all kinds.Lister[*api.ClusterTrustBundle]
+}
+
+// List returns what has matching labels.
+func (l clusterTrustBundleLister) List(selector labels.Selector) ([]*api.ClusterTrustBundle, error) {
+	return l.all.List(selector)
+}
+
 // PodCertificateRequestInformer gives the informer and the lister of this kind.
 type PodCertificateRequestInformer = clientgo.PodCertificateRequestInformer
 
@@ -74,4 +127,42 @@ func NewFilteredPodCertificateRequestInformer(client kubernetes.Interface, names
 // NewPodCertificateRequestInformerWithOptions is NewPodCertificateRequestInformer with more to say.
 func NewPodCertificateRequestInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.PodCertificateRequest](client, namespace, options)
+}
+
+// PodCertificateRequests gives the informer and the lister of this kind.
+func (v version) PodCertificateRequests() podCertificateRequestAccess {
+	return podCertificateRequestInformer{v.Interface.PodCertificateRequests()}
+}
+
+type podCertificateRequestInformer struct{ podCertificateRequestAccess }
+
+// Lister returns a lister of what the informer has.
+func (i podCertificateRequestInformer) Lister() listers.PodCertificateRequestLister {
+	x := i.Informer().GetIndexer()
+	return podCertificateRequestLister{listers.NewPodCertificateRequestLister(x), kinds.ListerOf[*api.PodCertificateRequest](x)}
+}
+
+type podCertificateRequestLister struct {
+	listers.PodCertificateRequestLister
+	all kinds.Lister[*api.PodCertificateRequest]
+}
+
+// List returns what has matching labels.
+func (l podCertificateRequestLister) List(selector labels.Selector) ([]*api.PodCertificateRequest, error) {
+	return l.all.List(selector)
+}
+
+// PodCertificateRequests returns a lister of a namespace.
+func (l podCertificateRequestLister) PodCertificateRequests(namespace string) listers.PodCertificateRequestNamespaceLister {
+	return podCertificateRequestNamespaceLister{l.PodCertificateRequestLister.PodCertificateRequests(namespace), l.all.In(namespace)}
+}
+
+type podCertificateRequestNamespaceLister struct {
+	listers.PodCertificateRequestNamespaceLister
+	in kinds.Lister[*api.PodCertificateRequest]
+}
+
+// List returns what has matching labels.
+func (l podCertificateRequestNamespaceLister) List(selector labels.Selector) ([]*api.PodCertificateRequest, error) {
+	return l.in.List(selector)
 }

@@ -48,6 +48,8 @@ func ToCertificateSigningRequestIndexInformer(informer cache.SharedIndexInformer
 	return clientgo.ToCertificateSigningRequestIndexInformer(informer)
 }
 
+type certificateSigningRequestAccess = clientgo.TypedCertificateSigningRequestInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedClusterTrustBundleInformer        = clientgo.TypedClusterTrustBundleInformer
@@ -84,6 +86,8 @@ func ToClusterTrustBundleIndexInformer(informer cache.SharedIndexInformer) Clust
 	return clientgo.ToClusterTrustBundleIndexInformer(informer)
 }
 
+type clusterTrustBundleAccess = clientgo.TypedClusterTrustBundleInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedPodCertificateRequestInformer        = clientgo.TypedPodCertificateRequestInformer
@@ -119,3 +123,5 @@ func ToTypedPodCertificateRequestInformer(informer PodCertificateRequestInformer
 func ToPodCertificateRequestIndexInformer(informer cache.SharedIndexInformer) PodCertificateRequestIndexInformer {
 	return clientgo.ToPodCertificateRequestIndexInformer(informer)
 }
+
+type podCertificateRequestAccess = clientgo.TypedPodCertificateRequestInformer

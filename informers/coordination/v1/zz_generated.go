@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/coordination/v1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	clientgo "k8s.io/client-go/informers/coordination/v1"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/coordination/v1"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // LeaseInformer gives the informer and the lister of this kind.
 type LeaseInformer = clientgo.LeaseInformer
@@ -38,4 +43,40 @@ func NewFilteredLeaseInformer(client kubernetes.Interface, namespace string, res
 // NewLeaseInformerWithOptions is NewLeaseInformer with more to say.
 func NewLeaseInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.Lease](client, namespace, options)
+}
+
+// Leases gives the informer and the lister of this kind.
+func (v version) Leases() leaseAccess { return leaseInformer{v.Interface.Leases()} }
+
+type leaseInformer struct{ leaseAccess }
+
+// Lister returns a lister of what the informer has.
+func (i leaseInformer) Lister() listers.LeaseLister {
+	x := i.Informer().GetIndexer()
+	return leaseLister{listers.NewLeaseLister(x), kinds.ListerOf[*api.Lease](x)}
+}
+
+type leaseLister struct {
+	listers.LeaseLister
+	all kinds.Lister[*api.Lease]
+}
+
+// List returns what has matching labels.
+func (l leaseLister) List(selector labels.Selector) ([]*api.Lease, error) {
+	return l.all.List(selector)
+}
+
+// Leases returns a lister of a namespace.
+func (l leaseLister) Leases(namespace string) listers.LeaseNamespaceLister {
+	return leaseNamespaceLister{l.LeaseLister.Leases(namespace), l.all.In(namespace)}
+}
+
+type leaseNamespaceLister struct {
+	listers.LeaseNamespaceLister
+	in kinds.Lister[*api.Lease]
+}
+
+// List returns what has matching labels.
+func (l leaseNamespaceLister) List(selector labels.Selector) ([]*api.Lease, error) {
+	return l.in.List(selector)
 }

@@ -47,3 +47,5 @@ func ToTypedLeaseInformer(informer LeaseInformer) TypedLeaseInformer {
 func ToLeaseIndexInformer(informer cache.SharedIndexInformer) LeaseIndexInformer {
 	return clientgo.ToLeaseIndexInformer(informer)
 }
+
+type leaseAccess = clientgo.TypedLeaseInformer

@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/coordination/v1alpha2"
+	labels "k8s.io/apimachinery/pkg/labels"
 	clientgo "k8s.io/client-go/informers/coordination/v1alpha2"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/coordination/v1alpha2"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // LeaseCandidateInformer gives the informer and the lister of this kind.
 type LeaseCandidateInformer = clientgo.LeaseCandidateInformer
@@ -38,4 +43,42 @@ func NewFilteredLeaseCandidateInformer(client kubernetes.Interface, namespace st
 // NewLeaseCandidateInformerWithOptions is NewLeaseCandidateInformer with more to say.
 func NewLeaseCandidateInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.LeaseCandidate](client, namespace, options)
+}
+
+// LeaseCandidates gives the informer and the lister of this kind.
+func (v version) LeaseCandidates() leaseCandidateAccess {
+	return leaseCandidateInformer{v.Interface.LeaseCandidates()}
+}
+
+type leaseCandidateInformer struct{ leaseCandidateAccess }
+
+// Lister returns a lister of what the informer has.
+func (i leaseCandidateInformer) Lister() listers.LeaseCandidateLister {
+	x := i.Informer().GetIndexer()
+	return leaseCandidateLister{listers.NewLeaseCandidateLister(x), kinds.ListerOf[*api.LeaseCandidate](x)}
+}
+
+type leaseCandidateLister struct {
+	listers.LeaseCandidateLister
+	all kinds.Lister[*api.LeaseCandidate]
+}
+
+// List returns what has matching labels.
+func (l leaseCandidateLister) List(selector labels.Selector) ([]*api.LeaseCandidate, error) {
+	return l.all.List(selector)
+}
+
+// LeaseCandidates returns a lister of a namespace.
+func (l leaseCandidateLister) LeaseCandidates(namespace string) listers.LeaseCandidateNamespaceLister {
+	return leaseCandidateNamespaceLister{l.LeaseCandidateLister.LeaseCandidates(namespace), l.all.In(namespace)}
+}
+
+type leaseCandidateNamespaceLister struct {
+	listers.LeaseCandidateNamespaceLister
+	in kinds.Lister[*api.LeaseCandidate]
+}
+
+// List returns what has matching labels.
+func (l leaseCandidateNamespaceLister) List(selector labels.Selector) ([]*api.LeaseCandidate, error) {
+	return l.in.List(selector)
 }

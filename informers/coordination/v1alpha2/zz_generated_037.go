@@ -47,3 +47,5 @@ func ToTypedLeaseCandidateInformer(informer LeaseCandidateInformer) TypedLeaseCa
 func ToLeaseCandidateIndexInformer(informer cache.SharedIndexInformer) LeaseCandidateIndexInformer {
 	return clientgo.ToLeaseCandidateIndexInformer(informer)
 }
+
+type leaseCandidateAccess = clientgo.TypedLeaseCandidateInformer

@@ -48,6 +48,8 @@ func ToLeaseIndexInformer(informer cache.SharedIndexInformer) LeaseIndexInformer
 	return clientgo.ToLeaseIndexInformer(informer)
 }
 
+type leaseAccess = clientgo.TypedLeaseInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedLeaseCandidateInformer        = clientgo.TypedLeaseCandidateInformer
@@ -83,3 +85,5 @@ func ToTypedLeaseCandidateInformer(informer LeaseCandidateInformer) TypedLeaseCa
 func ToLeaseCandidateIndexInformer(informer cache.SharedIndexInformer) LeaseCandidateIndexInformer {
 	return clientgo.ToLeaseCandidateIndexInformer(informer)
 }
+
+type leaseCandidateAccess = clientgo.TypedLeaseCandidateInformer

@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/core/v1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	clientgo "k8s.io/client-go/informers/core/v1"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/core/v1"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // ComponentStatusInformer gives the informer and the lister of this kind.
 type ComponentStatusInformer = clientgo.ComponentStatusInformer
@@ -38,6 +43,29 @@ func NewFilteredComponentStatusInformer(client kubernetes.Interface, resyncPerio
 // NewComponentStatusInformerWithOptions is NewComponentStatusInformer with more to say.
 func NewComponentStatusInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.ComponentStatus](client, "", options)
+}
+
+// ComponentStatuses gives the informer and the lister of this kind.
+func (v version) ComponentStatuses() componentStatusAccess {
+	return componentStatusInformer{v.Interface.ComponentStatuses()}
+}
+
+type componentStatusInformer struct{ componentStatusAccess }
+
+// Lister returns a lister of what the informer has.
+func (i componentStatusInformer) Lister() listers.ComponentStatusLister {
+	x := i.Informer().GetIndexer()
+	return componentStatusLister{listers.NewComponentStatusLister(x), kinds.ListerOf[*api.ComponentStatus](x)}
+}
+
+type componentStatusLister struct {
+	listers.ComponentStatusLister
+	all kinds.Lister[*api.ComponentStatus]
+}
+
+// List returns what has matching labels.
+func (l componentStatusLister) List(selector labels.Selector) ([]*api.ComponentStatus, error) {
+	return l.all.List(selector)
 }
 
 // ConfigMapInformer gives the informer and the lister of this kind.
@@ -58,6 +86,42 @@ func NewConfigMapInformerWithOptions(client kubernetes.Interface, namespace stri
 	return kinds.New[api.ConfigMap](client, namespace, options)
 }
 
+// ConfigMaps gives the informer and the lister of this kind.
+func (v version) ConfigMaps() configMapAccess { return configMapInformer{v.Interface.ConfigMaps()} }
+
+type configMapInformer struct{ configMapAccess }
+
+// Lister returns a lister of what the informer has.
+func (i configMapInformer) Lister() listers.ConfigMapLister {
+	x := i.Informer().GetIndexer()
+	return configMapLister{listers.NewConfigMapLister(x), kinds.ListerOf[*api.ConfigMap](x)}
+}
+
+type configMapLister struct {
+	listers.ConfigMapLister
+	all kinds.Lister[*api.ConfigMap]
+}
+
+// List returns what has matching labels.
+func (l configMapLister) List(selector labels.Selector) ([]*api.ConfigMap, error) {
+	return l.all.List(selector)
+}
+
+// ConfigMaps returns a lister of a namespace.
+func (l configMapLister) ConfigMaps(namespace string) listers.ConfigMapNamespaceLister {
+	return configMapNamespaceLister{l.ConfigMapLister.ConfigMaps(namespace), l.all.In(namespace)}
+}
+
+type configMapNamespaceLister struct {
+	listers.ConfigMapNamespaceLister
+	in kinds.Lister[*api.ConfigMap]
+}
+
+// List returns what has matching labels.
+func (l configMapNamespaceLister) List(selector labels.Selector) ([]*api.ConfigMap, error) {
+	return l.in.List(selector)
+}
+
 // EndpointsInformer gives the informer and the lister of this kind.
 type EndpointsInformer = clientgo.EndpointsInformer
 
@@ -74,6 +138,42 @@ func NewFilteredEndpointsInformer(client kubernetes.Interface, namespace string,
 // NewEndpointsInformerWithOptions is NewEndpointsInformer with more to say.
 func NewEndpointsInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.Endpoints](client, namespace, options)
+}
+
+// Endpoints gives the informer and the lister of this kind.
+func (v version) Endpoints() endpointsAccess { return endpointsInformer{v.Interface.Endpoints()} }
+
+type endpointsInformer struct{ endpointsAccess }
+
+// Lister returns a lister of what the informer has.
+func (i endpointsInformer) Lister() listers.EndpointsLister {
+	x := i.Informer().GetIndexer()
+	return endpointsLister{listers.NewEndpointsLister(x), kinds.ListerOf[*api.Endpoints](x)}
+}
+
+type endpointsLister struct {
+	listers.EndpointsLister
+	all kinds.Lister[*api.Endpoints]
+}
+
+// List returns what has matching labels.
+func (l endpointsLister) List(selector labels.Selector) ([]*api.Endpoints, error) {
+	return l.all.List(selector)
+}
+
+// Endpoints returns a lister of a namespace.
+func (l endpointsLister) Endpoints(namespace string) listers.EndpointsNamespaceLister {
+	return endpointsNamespaceLister{l.EndpointsLister.Endpoints(namespace), l.all.In(namespace)}
+}
+
+type endpointsNamespaceLister struct {
+	listers.EndpointsNamespaceLister
+	in kinds.Lister[*api.Endpoints]
+}
+
+// List returns what has matching labels.
+func (l endpointsNamespaceLister) List(selector labels.Selector) ([]*api.Endpoints, error) {
+	return l.in.List(selector)
 }
 
 // EventInformer gives the informer and the lister of this kind.
@@ -94,6 +194,42 @@ func NewEventInformerWithOptions(client kubernetes.Interface, namespace string, 
 	return kinds.New[api.Event](client, namespace, options)
 }
 
+// Events gives the informer and the lister of this kind.
+func (v version) Events() eventAccess { return eventInformer{v.Interface.Events()} }
+
+type eventInformer struct{ eventAccess }
+
+// Lister returns a lister of what the informer has.
+func (i eventInformer) Lister() listers.EventLister {
+	x := i.Informer().GetIndexer()
+	return eventLister{listers.NewEventLister(x), kinds.ListerOf[*api.Event](x)}
+}
+
+type eventLister struct {
+	listers.EventLister
+	all kinds.Lister[*api.Event]
+}
+
+// List returns what has matching labels.
+func (l eventLister) List(selector labels.Selector) ([]*api.Event, error) {
+	return l.all.List(selector)
+}
+
+// Events returns a lister of a namespace.
+func (l eventLister) Events(namespace string) listers.EventNamespaceLister {
+	return eventNamespaceLister{l.EventLister.Events(namespace), l.all.In(namespace)}
+}
+
+type eventNamespaceLister struct {
+	listers.EventNamespaceLister
+	in kinds.Lister[*api.Event]
+}
+
+// List returns what has matching labels.
+func (l eventNamespaceLister) List(selector labels.Selector) ([]*api.Event, error) {
+	return l.in.List(selector)
+}
+
 // LimitRangeInformer gives the informer and the lister of this kind.
 type LimitRangeInformer = clientgo.LimitRangeInformer
 
@@ -110,6 +246,42 @@ func NewFilteredLimitRangeInformer(client kubernetes.Interface, namespace string
 // NewLimitRangeInformerWithOptions is NewLimitRangeInformer with more to say.
 func NewLimitRangeInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.LimitRange](client, namespace, options)
+}
+
+// LimitRanges gives the informer and the lister of this kind.
+func (v version) LimitRanges() limitRangeAccess { return limitRangeInformer{v.Interface.LimitRanges()} }
+
+type limitRangeInformer struct{ limitRangeAccess }
+
+// Lister returns a lister of what the informer has.
+func (i limitRangeInformer) Lister() listers.LimitRangeLister {
+	x := i.Informer().GetIndexer()
+	return limitRangeLister{listers.NewLimitRangeLister(x), kinds.ListerOf[*api.LimitRange](x)}
+}
+
+type limitRangeLister struct {
+	listers.LimitRangeLister
+	all kinds.Lister[*api.LimitRange]
+}
+
+// List returns what has matching labels.
+func (l limitRangeLister) List(selector labels.Selector) ([]*api.LimitRange, error) {
+	return l.all.List(selector)
+}
+
+// LimitRanges returns a lister of a namespace.
+func (l limitRangeLister) LimitRanges(namespace string) listers.LimitRangeNamespaceLister {
+	return limitRangeNamespaceLister{l.LimitRangeLister.LimitRanges(namespace), l.all.In(namespace)}
+}
+
+type limitRangeNamespaceLister struct {
+	listers.LimitRangeNamespaceLister
+	in kinds.Lister[*api.LimitRange]
+}
+
+// List returns what has matching labels.
+func (l limitRangeNamespaceLister) List(selector labels.Selector) ([]*api.LimitRange, error) {
+	return l.in.List(selector)
 }
 
 // NamespaceInformer gives the informer and the lister of this kind.
@@ -130,6 +302,27 @@ func NewNamespaceInformerWithOptions(client kubernetes.Interface, options intern
 	return kinds.New[api.Namespace](client, "", options)
 }
 
+// Namespaces gives the informer and the lister of this kind.
+func (v version) Namespaces() namespaceAccess { return namespaceInformer{v.Interface.Namespaces()} }
+
+type namespaceInformer struct{ namespaceAccess }
+
+// Lister returns a lister of what the informer has.
+func (i namespaceInformer) Lister() listers.NamespaceLister {
+	x := i.Informer().GetIndexer()
+	return namespaceLister{listers.NewNamespaceLister(x), kinds.ListerOf[*api.Namespace](x)}
+}
+
+type namespaceLister struct {
+	listers.NamespaceLister
+	all kinds.Lister[*api.Namespace]
+}
+
+// List returns what has matching labels.
+func (l namespaceLister) List(selector labels.Selector) ([]*api.Namespace, error) {
+	return l.all.List(selector)
+}
+
 // NodeInformer gives the informer and the lister of this kind.
 type NodeInformer = clientgo.NodeInformer
 
@@ -148,6 +341,25 @@ func NewNodeInformerWithOptions(client kubernetes.Interface, options internalint
 	return kinds.New[api.Node](client, "", options)
 }
 
+// Nodes gives the informer and the lister of this kind.
+func (v version) Nodes() nodeAccess { return nodeInformer{v.Interface.Nodes()} }
+
+type nodeInformer struct{ nodeAccess }
+
+// Lister returns a lister of what the informer has.
+func (i nodeInformer) Lister() listers.NodeLister {
+	x := i.Informer().GetIndexer()
+	return nodeLister{listers.NewNodeLister(x), kinds.ListerOf[*api.Node](x)}
+}
+
+type nodeLister struct {
+	listers.NodeLister
+	all kinds.Lister[*api.Node]
+}
+
+// List returns what has matching labels.
+func (l nodeLister) List(selector labels.Selector) ([]*api.Node, error) { return l.all.List(selector) }
+
 // PersistentVolumeInformer gives the informer and the lister of this kind.
 type PersistentVolumeInformer = clientgo.PersistentVolumeInformer
 
@@ -164,6 +376,29 @@ func NewFilteredPersistentVolumeInformer(client kubernetes.Interface, resyncPeri
 // NewPersistentVolumeInformerWithOptions is NewPersistentVolumeInformer with more to say.
 func NewPersistentVolumeInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.PersistentVolume](client, "", options)
+}
+
+// PersistentVolumes gives the informer and the lister of this kind.
+func (v version) PersistentVolumes() persistentVolumeAccess {
+	return persistentVolumeInformer{v.Interface.PersistentVolumes()}
+}
+
+type persistentVolumeInformer struct{ persistentVolumeAccess }
+
+// Lister returns a lister of what the informer has.
+func (i persistentVolumeInformer) Lister() listers.PersistentVolumeLister {
+	x := i.Informer().GetIndexer()
+	return persistentVolumeLister{listers.NewPersistentVolumeLister(x), kinds.ListerOf[*api.PersistentVolume](x)}
+}
+
+type persistentVolumeLister struct {
+	listers.PersistentVolumeLister
+	all kinds.Lister[*api.PersistentVolume]
+}
+
+// List returns what has matching labels.
+func (l persistentVolumeLister) List(selector labels.Selector) ([]*api.PersistentVolume, error) {
+	return l.all.List(selector)
 }
 
 // PersistentVolumeClaimInformer gives the informer and the lister of this kind.
@@ -184,6 +419,44 @@ func NewPersistentVolumeClaimInformerWithOptions(client kubernetes.Interface, na
 	return kinds.New[api.PersistentVolumeClaim](client, namespace, options)
 }
 
+// PersistentVolumeClaims gives the informer and the lister of this kind.
+func (v version) PersistentVolumeClaims() persistentVolumeClaimAccess {
+	return persistentVolumeClaimInformer{v.Interface.PersistentVolumeClaims()}
+}
+
+type persistentVolumeClaimInformer struct{ persistentVolumeClaimAccess }
+
+// Lister returns a lister of what the informer has.
+func (i persistentVolumeClaimInformer) Lister() listers.PersistentVolumeClaimLister {
+	x := i.Informer().GetIndexer()
+	return persistentVolumeClaimLister{listers.NewPersistentVolumeClaimLister(x), kinds.ListerOf[*api.PersistentVolumeClaim](x)}
+}
+
+type persistentVolumeClaimLister struct {
+	listers.PersistentVolumeClaimLister
+	all kinds.Lister[*api.PersistentVolumeClaim]
+}
+
+// List returns what has matching labels.
+func (l persistentVolumeClaimLister) List(selector labels.Selector) ([]*api.PersistentVolumeClaim, error) {
+	return l.all.List(selector)
+}
+
+// PersistentVolumeClaims returns a lister of a namespace.
+func (l persistentVolumeClaimLister) PersistentVolumeClaims(namespace string) listers.PersistentVolumeClaimNamespaceLister {
+	return persistentVolumeClaimNamespaceLister{l.PersistentVolumeClaimLister.PersistentVolumeClaims(namespace), l.all.In(namespace)}
+}
+
+type persistentVolumeClaimNamespaceLister struct {
+	listers.PersistentVolumeClaimNamespaceLister
+	in kinds.Lister[*api.PersistentVolumeClaim]
+}
+
+// List returns what has matching labels.
+func (l persistentVolumeClaimNamespaceLister) List(selector labels.Selector) ([]*api.PersistentVolumeClaim, error) {
+	return l.in.List(selector)
+}
+
 // PodInformer gives the informer and the lister of this kind.
 type PodInformer = clientgo.PodInformer
 
@@ -200,6 +473,40 @@ func NewFilteredPodInformer(client kubernetes.Interface, namespace string, resyn
 // NewPodInformerWithOptions is NewPodInformer with more to say.
 func NewPodInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.Pod](client, namespace, options)
+}
+
+// Pods gives the informer and the lister of this kind.
+func (v version) Pods() podAccess { return podInformer{v.Interface.Pods()} }
+
+type podInformer struct{ podAccess }
+
+// Lister returns a lister of what the informer has.
+func (i podInformer) Lister() listers.PodLister {
+	x := i.Informer().GetIndexer()
+	return podLister{listers.NewPodLister(x), kinds.ListerOf[*api.Pod](x)}
+}
+
+type podLister struct {
+	listers.PodLister
+	all kinds.Lister[*api.Pod]
+}
+
+// List returns what has matching labels.
+func (l podLister) List(selector labels.Selector) ([]*api.Pod, error) { return l.all.List(selector) }
+
+// Pods returns a lister of a namespace.
+func (l podLister) Pods(namespace string) listers.PodNamespaceLister {
+	return podNamespaceLister{l.PodLister.Pods(namespace), l.all.In(namespace)}
+}
+
+type podNamespaceLister struct {
+	listers.PodNamespaceLister
+	in kinds.Lister[*api.Pod]
+}
+
+// List returns what has matching labels.
+func (l podNamespaceLister) List(selector labels.Selector) ([]*api.Pod, error) {
+	return l.in.List(selector)
 }
 
 // PodTemplateInformer gives the informer and the lister of this kind.
@@ -220,6 +527,44 @@ func NewPodTemplateInformerWithOptions(client kubernetes.Interface, namespace st
 	return kinds.New[api.PodTemplate](client, namespace, options)
 }
 
+// PodTemplates gives the informer and the lister of this kind.
+func (v version) PodTemplates() podTemplateAccess {
+	return podTemplateInformer{v.Interface.PodTemplates()}
+}
+
+type podTemplateInformer struct{ podTemplateAccess }
+
+// Lister returns a lister of what the informer has.
+func (i podTemplateInformer) Lister() listers.PodTemplateLister {
+	x := i.Informer().GetIndexer()
+	return podTemplateLister{listers.NewPodTemplateLister(x), kinds.ListerOf[*api.PodTemplate](x)}
+}
+
+type podTemplateLister struct {
+	listers.PodTemplateLister
+	all kinds.Lister[*api.PodTemplate]
+}
+
+// List returns what has matching labels.
+func (l podTemplateLister) List(selector labels.Selector) ([]*api.PodTemplate, error) {
+	return l.all.List(selector)
+}
+
+// PodTemplates returns a lister of a namespace.
+func (l podTemplateLister) PodTemplates(namespace string) listers.PodTemplateNamespaceLister {
+	return podTemplateNamespaceLister{l.PodTemplateLister.PodTemplates(namespace), l.all.In(namespace)}
+}
+
+type podTemplateNamespaceLister struct {
+	listers.PodTemplateNamespaceLister
+	in kinds.Lister[*api.PodTemplate]
+}
+
+// List returns what has matching labels.
+func (l podTemplateNamespaceLister) List(selector labels.Selector) ([]*api.PodTemplate, error) {
+	return l.in.List(selector)
+}
+
 // ReplicationControllerInformer gives the informer and the lister of this kind.
 type ReplicationControllerInformer = clientgo.ReplicationControllerInformer
 
@@ -236,6 +581,44 @@ func NewFilteredReplicationControllerInformer(client kubernetes.Interface, names
 // NewReplicationControllerInformerWithOptions is NewReplicationControllerInformer with more to say.
 func NewReplicationControllerInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.ReplicationController](client, namespace, options)
+}
+
+// ReplicationControllers gives the informer and the lister of this kind.
+func (v version) ReplicationControllers() replicationControllerAccess {
+	return replicationControllerInformer{v.Interface.ReplicationControllers()}
+}
+
+type replicationControllerInformer struct{ replicationControllerAccess }
+
+// Lister returns a lister of what the informer has.
+func (i replicationControllerInformer) Lister() listers.ReplicationControllerLister {
+	x := i.Informer().GetIndexer()
+	return replicationControllerLister{listers.NewReplicationControllerLister(x), kinds.ListerOf[*api.ReplicationController](x)}
+}
+
+type replicationControllerLister struct {
+	listers.ReplicationControllerLister
+	all kinds.Lister[*api.ReplicationController]
+}
+
+// List returns what has matching labels.
+func (l replicationControllerLister) List(selector labels.Selector) ([]*api.ReplicationController, error) {
+	return l.all.List(selector)
+}
+
+// ReplicationControllers returns a lister of a namespace.
+func (l replicationControllerLister) ReplicationControllers(namespace string) listers.ReplicationControllerNamespaceLister {
+	return replicationControllerNamespaceLister{l.ReplicationControllerLister.ReplicationControllers(namespace), l.all.In(namespace)}
+}
+
+type replicationControllerNamespaceLister struct {
+	listers.ReplicationControllerNamespaceLister
+	in kinds.Lister[*api.ReplicationController]
+}
+
+// List returns what has matching labels.
+func (l replicationControllerNamespaceLister) List(selector labels.Selector) ([]*api.ReplicationController, error) {
+	return l.in.List(selector)
 }
 
 // ResourceQuotaInformer gives the informer and the lister of this kind.
@@ -256,6 +639,44 @@ func NewResourceQuotaInformerWithOptions(client kubernetes.Interface, namespace 
 	return kinds.New[api.ResourceQuota](client, namespace, options)
 }
 
+// ResourceQuotas gives the informer and the lister of this kind.
+func (v version) ResourceQuotas() resourceQuotaAccess {
+	return resourceQuotaInformer{v.Interface.ResourceQuotas()}
+}
+
+type resourceQuotaInformer struct{ resourceQuotaAccess }
+
+// Lister returns a lister of what the informer has.
+func (i resourceQuotaInformer) Lister() listers.ResourceQuotaLister {
+	x := i.Informer().GetIndexer()
+	return resourceQuotaLister{listers.NewResourceQuotaLister(x), kinds.ListerOf[*api.ResourceQuota](x)}
+}
+
+type resourceQuotaLister struct {
+	listers.ResourceQuotaLister
+	all kinds.Lister[*api.ResourceQuota]
+}
+
+// List returns what has matching labels.
+func (l resourceQuotaLister) List(selector labels.Selector) ([]*api.ResourceQuota, error) {
+	return l.all.List(selector)
+}
+
+// ResourceQuotas returns a lister of a namespace.
+func (l resourceQuotaLister) ResourceQuotas(namespace string) listers.ResourceQuotaNamespaceLister {
+	return resourceQuotaNamespaceLister{l.ResourceQuotaLister.ResourceQuotas(namespace), l.all.In(namespace)}
+}
+
+type resourceQuotaNamespaceLister struct {
+	listers.ResourceQuotaNamespaceLister
+	in kinds.Lister[*api.ResourceQuota]
+}
+
+// List returns what has matching labels.
+func (l resourceQuotaNamespaceLister) List(selector labels.Selector) ([]*api.ResourceQuota, error) {
+	return l.in.List(selector)
+}
+
 // SecretInformer gives the informer and the lister of this kind.
 type SecretInformer = clientgo.SecretInformer
 
@@ -272,6 +693,42 @@ func NewFilteredSecretInformer(client kubernetes.Interface, namespace string, re
 // NewSecretInformerWithOptions is NewSecretInformer with more to say.
 func NewSecretInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.Secret](client, namespace, options)
+}
+
+// Secrets gives the informer and the lister of this kind.
+func (v version) Secrets() secretAccess { return secretInformer{v.Interface.Secrets()} }
+
+type secretInformer struct{ secretAccess }
+
+// Lister returns a lister of what the informer has.
+func (i secretInformer) Lister() listers.SecretLister {
+	x := i.Informer().GetIndexer()
+	return secretLister{listers.NewSecretLister(x), kinds.ListerOf[*api.Secret](x)}
+}
+
+type secretLister struct {
+	listers.SecretLister
+	all kinds.Lister[*api.Secret]
+}
+
+// List returns what has matching labels.
+func (l secretLister) List(selector labels.Selector) ([]*api.Secret, error) {
+	return l.all.List(selector)
+}
+
+// Secrets returns a lister of a namespace.
+func (l secretLister) Secrets(namespace string) listers.SecretNamespaceLister {
+	return secretNamespaceLister{l.SecretLister.Secrets(namespace), l.all.In(namespace)}
+}
+
+type secretNamespaceLister struct {
+	listers.SecretNamespaceLister
+	in kinds.Lister[*api.Secret]
+}
+
+// List returns what has matching labels.
+func (l secretNamespaceLister) List(selector labels.Selector) ([]*api.Secret, error) {
+	return l.in.List(selector)
 }
 
 // ServiceInformer gives the informer and the lister of this kind.
@@ -292,6 +749,42 @@ func NewServiceInformerWithOptions(client kubernetes.Interface, namespace string
 	return kinds.New[api.Service](client, namespace, options)
 }
 
+// Services gives the informer and the lister of this kind.
+func (v version) Services() serviceAccess { return serviceInformer{v.Interface.Services()} }
+
+type serviceInformer struct{ serviceAccess }
+
+// Lister returns a lister of what the informer has.
+func (i serviceInformer) Lister() listers.ServiceLister {
+	x := i.Informer().GetIndexer()
+	return serviceLister{listers.NewServiceLister(x), kinds.ListerOf[*api.Service](x)}
+}
+
+type serviceLister struct {
+	listers.ServiceLister
+	all kinds.Lister[*api.Service]
+}
+
+// List returns what has matching labels.
+func (l serviceLister) List(selector labels.Selector) ([]*api.Service, error) {
+	return l.all.List(selector)
+}
+
+// Services returns a lister of a namespace.
+func (l serviceLister) Services(namespace string) listers.ServiceNamespaceLister {
+	return serviceNamespaceLister{l.ServiceLister.Services(namespace), l.all.In(namespace)}
+}
+
+type serviceNamespaceLister struct {
+	listers.ServiceNamespaceLister
+	in kinds.Lister[*api.Service]
+}
+
+// List returns what has matching labels.
+func (l serviceNamespaceLister) List(selector labels.Selector) ([]*api.Service, error) {
+	return l.in.List(selector)
+}
+
 // ServiceAccountInformer gives the informer and the lister of this kind.
 type ServiceAccountInformer = clientgo.ServiceAccountInformer
 
@@ -308,4 +801,42 @@ func NewFilteredServiceAccountInformer(client kubernetes.Interface, namespace st
 // NewServiceAccountInformerWithOptions is NewServiceAccountInformer with more to say.
 func NewServiceAccountInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.ServiceAccount](client, namespace, options)
+}
+
+// ServiceAccounts gives the informer and the lister of this kind.
+func (v version) ServiceAccounts() serviceAccountAccess {
+	return serviceAccountInformer{v.Interface.ServiceAccounts()}
+}
+
+type serviceAccountInformer struct{ serviceAccountAccess }
+
+// Lister returns a lister of what the informer has.
+func (i serviceAccountInformer) Lister() listers.ServiceAccountLister {
+	x := i.Informer().GetIndexer()
+	return serviceAccountLister{listers.NewServiceAccountLister(x), kinds.ListerOf[*api.ServiceAccount](x)}
+}
+
+type serviceAccountLister struct {
+	listers.ServiceAccountLister
+	all kinds.Lister[*api.ServiceAccount]
+}
+
+// List returns what has matching labels.
+func (l serviceAccountLister) List(selector labels.Selector) ([]*api.ServiceAccount, error) {
+	return l.all.List(selector)
+}
+
+// ServiceAccounts returns a lister of a namespace.
+func (l serviceAccountLister) ServiceAccounts(namespace string) listers.ServiceAccountNamespaceLister {
+	return serviceAccountNamespaceLister{l.ServiceAccountLister.ServiceAccounts(namespace), l.all.In(namespace)}
+}
+
+type serviceAccountNamespaceLister struct {
+	listers.ServiceAccountNamespaceLister
+	in kinds.Lister[*api.ServiceAccount]
+}
+
+// List returns what has matching labels.
+func (l serviceAccountNamespaceLister) List(selector labels.Selector) ([]*api.ServiceAccount, error) {
+	return l.in.List(selector)
 }

@@ -48,6 +48,8 @@ func ToComponentStatusIndexInformer(informer cache.SharedIndexInformer) Componen
 	return clientgo.ToComponentStatusIndexInformer(informer)
 }
 
+type componentStatusAccess = clientgo.TypedComponentStatusInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedConfigMapInformer        = clientgo.TypedConfigMapInformer
@@ -83,6 +85,8 @@ func ToTypedConfigMapInformer(informer ConfigMapInformer) TypedConfigMapInformer
 func ToConfigMapIndexInformer(informer cache.SharedIndexInformer) ConfigMapIndexInformer {
 	return clientgo.ToConfigMapIndexInformer(informer)
 }
+
+type configMapAccess = clientgo.TypedConfigMapInformer
 
 // What the informer of this kind is and takes, with the type of its objects.
 type (
@@ -120,6 +124,8 @@ func ToEndpointsIndexInformer(informer cache.SharedIndexInformer) EndpointsIndex
 	return clientgo.ToEndpointsIndexInformer(informer)
 }
 
+type endpointsAccess = clientgo.TypedEndpointsInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedEventInformer        = clientgo.TypedEventInformer
@@ -155,6 +161,8 @@ func ToTypedEventInformer(informer EventInformer) TypedEventInformer {
 func ToEventIndexInformer(informer cache.SharedIndexInformer) EventIndexInformer {
 	return clientgo.ToEventIndexInformer(informer)
 }
+
+type eventAccess = clientgo.TypedEventInformer
 
 // What the informer of this kind is and takes, with the type of its objects.
 type (
@@ -192,6 +200,8 @@ func ToLimitRangeIndexInformer(informer cache.SharedIndexInformer) LimitRangeInd
 	return clientgo.ToLimitRangeIndexInformer(informer)
 }
 
+type limitRangeAccess = clientgo.TypedLimitRangeInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedNamespaceInformer        = clientgo.TypedNamespaceInformer
@@ -227,6 +237,8 @@ func ToTypedNamespaceInformer(informer NamespaceInformer) TypedNamespaceInformer
 func ToNamespaceIndexInformer(informer cache.SharedIndexInformer) NamespaceIndexInformer {
 	return clientgo.ToNamespaceIndexInformer(informer)
 }
+
+type namespaceAccess = clientgo.TypedNamespaceInformer
 
 // What the informer of this kind is and takes, with the type of its objects.
 type (
@@ -264,6 +276,8 @@ func ToNodeIndexInformer(informer cache.SharedIndexInformer) NodeIndexInformer {
 	return clientgo.ToNodeIndexInformer(informer)
 }
 
+type nodeAccess = clientgo.TypedNodeInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedPersistentVolumeInformer        = clientgo.TypedPersistentVolumeInformer
@@ -299,6 +313,8 @@ func ToTypedPersistentVolumeInformer(informer PersistentVolumeInformer) TypedPer
 func ToPersistentVolumeIndexInformer(informer cache.SharedIndexInformer) PersistentVolumeIndexInformer {
 	return clientgo.ToPersistentVolumeIndexInformer(informer)
 }
+
+type persistentVolumeAccess = clientgo.TypedPersistentVolumeInformer
 
 // What the informer of this kind is and takes, with the type of its objects.
 type (
@@ -336,6 +352,8 @@ func ToPersistentVolumeClaimIndexInformer(informer cache.SharedIndexInformer) Pe
 	return clientgo.ToPersistentVolumeClaimIndexInformer(informer)
 }
 
+type persistentVolumeClaimAccess = clientgo.TypedPersistentVolumeClaimInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedPodInformer        = clientgo.TypedPodInformer
@@ -371,6 +389,8 @@ func ToTypedPodInformer(informer PodInformer) TypedPodInformer {
 func ToPodIndexInformer(informer cache.SharedIndexInformer) PodIndexInformer {
 	return clientgo.ToPodIndexInformer(informer)
 }
+
+type podAccess = clientgo.TypedPodInformer
 
 // What the informer of this kind is and takes, with the type of its objects.
 type (
@@ -408,6 +428,8 @@ func ToPodTemplateIndexInformer(informer cache.SharedIndexInformer) PodTemplateI
 	return clientgo.ToPodTemplateIndexInformer(informer)
 }
 
+type podTemplateAccess = clientgo.TypedPodTemplateInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedReplicationControllerInformer        = clientgo.TypedReplicationControllerInformer
@@ -443,6 +465,8 @@ func ToTypedReplicationControllerInformer(informer ReplicationControllerInformer
 func ToReplicationControllerIndexInformer(informer cache.SharedIndexInformer) ReplicationControllerIndexInformer {
 	return clientgo.ToReplicationControllerIndexInformer(informer)
 }
+
+type replicationControllerAccess = clientgo.TypedReplicationControllerInformer
 
 // What the informer of this kind is and takes, with the type of its objects.
 type (
@@ -480,6 +504,8 @@ func ToResourceQuotaIndexInformer(informer cache.SharedIndexInformer) ResourceQu
 	return clientgo.ToResourceQuotaIndexInformer(informer)
 }
 
+type resourceQuotaAccess = clientgo.TypedResourceQuotaInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedSecretInformer        = clientgo.TypedSecretInformer
@@ -515,6 +541,8 @@ func ToTypedSecretInformer(informer SecretInformer) TypedSecretInformer {
 func ToSecretIndexInformer(informer cache.SharedIndexInformer) SecretIndexInformer {
 	return clientgo.ToSecretIndexInformer(informer)
 }
+
+type secretAccess = clientgo.TypedSecretInformer
 
 // What the informer of this kind is and takes, with the type of its objects.
 type (
@@ -552,6 +580,8 @@ func ToServiceIndexInformer(informer cache.SharedIndexInformer) ServiceIndexInfo
 	return clientgo.ToServiceIndexInformer(informer)
 }
 
+type serviceAccess = clientgo.TypedServiceInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedServiceAccountInformer        = clientgo.TypedServiceAccountInformer
@@ -587,3 +617,5 @@ func ToTypedServiceAccountInformer(informer ServiceAccountInformer) TypedService
 func ToServiceAccountIndexInformer(informer cache.SharedIndexInformer) ServiceAccountIndexInformer {
 	return clientgo.ToServiceAccountIndexInformer(informer)
 }
+
+type serviceAccountAccess = clientgo.TypedServiceAccountInformer

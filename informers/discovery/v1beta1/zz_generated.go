@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/discovery/v1beta1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	clientgo "k8s.io/client-go/informers/discovery/v1beta1"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/discovery/v1beta1"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // EndpointSliceInformer gives the informer and the lister of this kind.
 type EndpointSliceInformer = clientgo.EndpointSliceInformer
@@ -38,4 +43,42 @@ func NewFilteredEndpointSliceInformer(client kubernetes.Interface, namespace str
 // NewEndpointSliceInformerWithOptions is NewEndpointSliceInformer with more to say.
 func NewEndpointSliceInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.EndpointSlice](client, namespace, options)
+}
+
+// EndpointSlices gives the informer and the lister of this kind.
+func (v version) EndpointSlices() endpointSliceAccess {
+	return endpointSliceInformer{v.Interface.EndpointSlices()}
+}
+
+type endpointSliceInformer struct{ endpointSliceAccess }
+
+// Lister returns a lister of what the informer has.
+func (i endpointSliceInformer) Lister() listers.EndpointSliceLister {
+	x := i.Informer().GetIndexer()
+	return endpointSliceLister{listers.NewEndpointSliceLister(x), kinds.ListerOf[*api.EndpointSlice](x)}
+}
+
+type endpointSliceLister struct {
+	listers.EndpointSliceLister
+	all kinds.Lister[*api.EndpointSlice]
+}
+
+// List returns what has matching labels.
+func (l endpointSliceLister) List(selector labels.Selector) ([]*api.EndpointSlice, error) {
+	return l.all.List(selector)
+}
+
+// EndpointSlices returns a lister of a namespace.
+func (l endpointSliceLister) EndpointSlices(namespace string) listers.EndpointSliceNamespaceLister {
+	return endpointSliceNamespaceLister{l.EndpointSliceLister.EndpointSlices(namespace), l.all.In(namespace)}
+}
+
+type endpointSliceNamespaceLister struct {
+	listers.EndpointSliceNamespaceLister
+	in kinds.Lister[*api.EndpointSlice]
+}
+
+// List returns what has matching labels.
+func (l endpointSliceNamespaceLister) List(selector labels.Selector) ([]*api.EndpointSlice, error) {
+	return l.in.List(selector)
 }

@@ -47,3 +47,5 @@ func ToTypedEndpointSliceInformer(informer EndpointSliceInformer) TypedEndpointS
 func ToEndpointSliceIndexInformer(informer cache.SharedIndexInformer) EndpointSliceIndexInformer {
 	return clientgo.ToEndpointSliceIndexInformer(informer)
 }
+
+type endpointSliceAccess = clientgo.TypedEndpointSliceInformer

@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/events/v1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	clientgo "k8s.io/client-go/informers/events/v1"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/events/v1"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // EventInformer gives the informer and the lister of this kind.
 type EventInformer = clientgo.EventInformer
@@ -38,4 +43,40 @@ func NewFilteredEventInformer(client kubernetes.Interface, namespace string, res
 // NewEventInformerWithOptions is NewEventInformer with more to say.
 func NewEventInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.Event](client, namespace, options)
+}
+
+// Events gives the informer and the lister of this kind.
+func (v version) Events() eventAccess { return eventInformer{v.Interface.Events()} }
+
+type eventInformer struct{ eventAccess }
+
+// Lister returns a lister of what the informer has.
+func (i eventInformer) Lister() listers.EventLister {
+	x := i.Informer().GetIndexer()
+	return eventLister{listers.NewEventLister(x), kinds.ListerOf[*api.Event](x)}
+}
+
+type eventLister struct {
+	listers.EventLister
+	all kinds.Lister[*api.Event]
+}
+
+// List returns what has matching labels.
+func (l eventLister) List(selector labels.Selector) ([]*api.Event, error) {
+	return l.all.List(selector)
+}
+
+// Events returns a lister of a namespace.
+func (l eventLister) Events(namespace string) listers.EventNamespaceLister {
+	return eventNamespaceLister{l.EventLister.Events(namespace), l.all.In(namespace)}
+}
+
+type eventNamespaceLister struct {
+	listers.EventNamespaceLister
+	in kinds.Lister[*api.Event]
+}
+
+// List returns what has matching labels.
+func (l eventNamespaceLister) List(selector labels.Selector) ([]*api.Event, error) {
+	return l.in.List(selector)
 }

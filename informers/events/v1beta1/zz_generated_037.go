@@ -47,3 +47,5 @@ func ToTypedEventInformer(informer EventInformer) TypedEventInformer {
 func ToEventIndexInformer(informer cache.SharedIndexInformer) EventIndexInformer {
 	return clientgo.ToEventIndexInformer(informer)
 }
+
+type eventAccess = clientgo.TypedEventInformer

@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/extensions/v1beta1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	clientgo "k8s.io/client-go/informers/extensions/v1beta1"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/extensions/v1beta1"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // DaemonSetInformer gives the informer and the lister of this kind.
 type DaemonSetInformer = clientgo.DaemonSetInformer
@@ -38,6 +43,42 @@ func NewFilteredDaemonSetInformer(client kubernetes.Interface, namespace string,
 // NewDaemonSetInformerWithOptions is NewDaemonSetInformer with more to say.
 func NewDaemonSetInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.DaemonSet](client, namespace, options)
+}
+
+// DaemonSets gives the informer and the lister of this kind.
+func (v version) DaemonSets() daemonSetAccess { return daemonSetInformer{v.Interface.DaemonSets()} }
+
+type daemonSetInformer struct{ daemonSetAccess }
+
+// Lister returns a lister of what the informer has.
+func (i daemonSetInformer) Lister() listers.DaemonSetLister {
+	x := i.Informer().GetIndexer()
+	return daemonSetLister{listers.NewDaemonSetLister(x), kinds.ListerOf[*api.DaemonSet](x)}
+}
+
+type daemonSetLister struct {
+	listers.DaemonSetLister
+	all kinds.Lister[*api.DaemonSet]
+}
+
+// List returns what has matching labels.
+func (l daemonSetLister) List(selector labels.Selector) ([]*api.DaemonSet, error) {
+	return l.all.List(selector)
+}
+
+// DaemonSets returns a lister of a namespace.
+func (l daemonSetLister) DaemonSets(namespace string) listers.DaemonSetNamespaceLister {
+	return daemonSetNamespaceLister{l.DaemonSetLister.DaemonSets(namespace), l.all.In(namespace)}
+}
+
+type daemonSetNamespaceLister struct {
+	listers.DaemonSetNamespaceLister
+	in kinds.Lister[*api.DaemonSet]
+}
+
+// List returns what has matching labels.
+func (l daemonSetNamespaceLister) List(selector labels.Selector) ([]*api.DaemonSet, error) {
+	return l.in.List(selector)
 }
 
 // DeploymentInformer gives the informer and the lister of this kind.
@@ -58,6 +99,42 @@ func NewDeploymentInformerWithOptions(client kubernetes.Interface, namespace str
 	return kinds.New[api.Deployment](client, namespace, options)
 }
 
+// Deployments gives the informer and the lister of this kind.
+func (v version) Deployments() deploymentAccess { return deploymentInformer{v.Interface.Deployments()} }
+
+type deploymentInformer struct{ deploymentAccess }
+
+// Lister returns a lister of what the informer has.
+func (i deploymentInformer) Lister() listers.DeploymentLister {
+	x := i.Informer().GetIndexer()
+	return deploymentLister{listers.NewDeploymentLister(x), kinds.ListerOf[*api.Deployment](x)}
+}
+
+type deploymentLister struct {
+	listers.DeploymentLister
+	all kinds.Lister[*api.Deployment]
+}
+
+// List returns what has matching labels.
+func (l deploymentLister) List(selector labels.Selector) ([]*api.Deployment, error) {
+	return l.all.List(selector)
+}
+
+// Deployments returns a lister of a namespace.
+func (l deploymentLister) Deployments(namespace string) listers.DeploymentNamespaceLister {
+	return deploymentNamespaceLister{l.DeploymentLister.Deployments(namespace), l.all.In(namespace)}
+}
+
+type deploymentNamespaceLister struct {
+	listers.DeploymentNamespaceLister
+	in kinds.Lister[*api.Deployment]
+}
+
+// List returns what has matching labels.
+func (l deploymentNamespaceLister) List(selector labels.Selector) ([]*api.Deployment, error) {
+	return l.in.List(selector)
+}
+
 // IngressInformer gives the informer and the lister of this kind.
 type IngressInformer = clientgo.IngressInformer
 
@@ -74,6 +151,42 @@ func NewFilteredIngressInformer(client kubernetes.Interface, namespace string, r
 // NewIngressInformerWithOptions is NewIngressInformer with more to say.
 func NewIngressInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.Ingress](client, namespace, options)
+}
+
+// Ingresses gives the informer and the lister of this kind.
+func (v version) Ingresses() ingressAccess { return ingressInformer{v.Interface.Ingresses()} }
+
+type ingressInformer struct{ ingressAccess }
+
+// Lister returns a lister of what the informer has.
+func (i ingressInformer) Lister() listers.IngressLister {
+	x := i.Informer().GetIndexer()
+	return ingressLister{listers.NewIngressLister(x), kinds.ListerOf[*api.Ingress](x)}
+}
+
+type ingressLister struct {
+	listers.IngressLister
+	all kinds.Lister[*api.Ingress]
+}
+
+// List returns what has matching labels.
+func (l ingressLister) List(selector labels.Selector) ([]*api.Ingress, error) {
+	return l.all.List(selector)
+}
+
+// Ingresses returns a lister of a namespace.
+func (l ingressLister) Ingresses(namespace string) listers.IngressNamespaceLister {
+	return ingressNamespaceLister{l.IngressLister.Ingresses(namespace), l.all.In(namespace)}
+}
+
+type ingressNamespaceLister struct {
+	listers.IngressNamespaceLister
+	in kinds.Lister[*api.Ingress]
+}
+
+// List returns what has matching labels.
+func (l ingressNamespaceLister) List(selector labels.Selector) ([]*api.Ingress, error) {
+	return l.in.List(selector)
 }
 
 // NetworkPolicyInformer gives the informer and the lister of this kind.
@@ -94,6 +207,44 @@ func NewNetworkPolicyInformerWithOptions(client kubernetes.Interface, namespace 
 	return kinds.New[api.NetworkPolicy](client, namespace, options)
 }
 
+// NetworkPolicies gives the informer and the lister of this kind.
+func (v version) NetworkPolicies() networkPolicyAccess {
+	return networkPolicyInformer{v.Interface.NetworkPolicies()}
+}
+
+type networkPolicyInformer struct{ networkPolicyAccess }
+
+// Lister returns a lister of what the informer has.
+func (i networkPolicyInformer) Lister() listers.NetworkPolicyLister {
+	x := i.Informer().GetIndexer()
+	return networkPolicyLister{listers.NewNetworkPolicyLister(x), kinds.ListerOf[*api.NetworkPolicy](x)}
+}
+
+type networkPolicyLister struct {
+	listers.NetworkPolicyLister
+	all kinds.Lister[*api.NetworkPolicy]
+}
+
+// List returns what has matching labels.
+func (l networkPolicyLister) List(selector labels.Selector) ([]*api.NetworkPolicy, error) {
+	return l.all.List(selector)
+}
+
+// NetworkPolicies returns a lister of a namespace.
+func (l networkPolicyLister) NetworkPolicies(namespace string) listers.NetworkPolicyNamespaceLister {
+	return networkPolicyNamespaceLister{l.NetworkPolicyLister.NetworkPolicies(namespace), l.all.In(namespace)}
+}
+
+type networkPolicyNamespaceLister struct {
+	listers.NetworkPolicyNamespaceLister
+	in kinds.Lister[*api.NetworkPolicy]
+}
+
+// List returns what has matching labels.
+func (l networkPolicyNamespaceLister) List(selector labels.Selector) ([]*api.NetworkPolicy, error) {
+	return l.in.List(selector)
+}
+
 // ReplicaSetInformer gives the informer and the lister of this kind.
 type ReplicaSetInformer = clientgo.ReplicaSetInformer
 
@@ -110,4 +261,40 @@ func NewFilteredReplicaSetInformer(client kubernetes.Interface, namespace string
 // NewReplicaSetInformerWithOptions is NewReplicaSetInformer with more to say.
 func NewReplicaSetInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.ReplicaSet](client, namespace, options)
+}
+
+// ReplicaSets gives the informer and the lister of this kind.
+func (v version) ReplicaSets() replicaSetAccess { return replicaSetInformer{v.Interface.ReplicaSets()} }
+
+type replicaSetInformer struct{ replicaSetAccess }
+
+// Lister returns a lister of what the informer has.
+func (i replicaSetInformer) Lister() listers.ReplicaSetLister {
+	x := i.Informer().GetIndexer()
+	return replicaSetLister{listers.NewReplicaSetLister(x), kinds.ListerOf[*api.ReplicaSet](x)}
+}
+
+type replicaSetLister struct {
+	listers.ReplicaSetLister
+	all kinds.Lister[*api.ReplicaSet]
+}
+
+// List returns what has matching labels.
+func (l replicaSetLister) List(selector labels.Selector) ([]*api.ReplicaSet, error) {
+	return l.all.List(selector)
+}
+
+// ReplicaSets returns a lister of a namespace.
+func (l replicaSetLister) ReplicaSets(namespace string) listers.ReplicaSetNamespaceLister {
+	return replicaSetNamespaceLister{l.ReplicaSetLister.ReplicaSets(namespace), l.all.In(namespace)}
+}
+
+type replicaSetNamespaceLister struct {
+	listers.ReplicaSetNamespaceLister
+	in kinds.Lister[*api.ReplicaSet]
+}
+
+// List returns what has matching labels.
+func (l replicaSetNamespaceLister) List(selector labels.Selector) ([]*api.ReplicaSet, error) {
+	return l.in.List(selector)
 }

@@ -48,6 +48,8 @@ func ToDaemonSetIndexInformer(informer cache.SharedIndexInformer) DaemonSetIndex
 	return clientgo.ToDaemonSetIndexInformer(informer)
 }
 
+type daemonSetAccess = clientgo.TypedDaemonSetInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedDeploymentInformer        = clientgo.TypedDeploymentInformer
@@ -83,6 +85,8 @@ func ToTypedDeploymentInformer(informer DeploymentInformer) TypedDeploymentInfor
 func ToDeploymentIndexInformer(informer cache.SharedIndexInformer) DeploymentIndexInformer {
 	return clientgo.ToDeploymentIndexInformer(informer)
 }
+
+type deploymentAccess = clientgo.TypedDeploymentInformer
 
 // What the informer of this kind is and takes, with the type of its objects.
 type (
@@ -120,6 +124,8 @@ func ToIngressIndexInformer(informer cache.SharedIndexInformer) IngressIndexInfo
 	return clientgo.ToIngressIndexInformer(informer)
 }
 
+type ingressAccess = clientgo.TypedIngressInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedNetworkPolicyInformer        = clientgo.TypedNetworkPolicyInformer
@@ -156,6 +162,8 @@ func ToNetworkPolicyIndexInformer(informer cache.SharedIndexInformer) NetworkPol
 	return clientgo.ToNetworkPolicyIndexInformer(informer)
 }
 
+type networkPolicyAccess = clientgo.TypedNetworkPolicyInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedReplicaSetInformer        = clientgo.TypedReplicaSetInformer
@@ -191,3 +199,5 @@ func ToTypedReplicaSetInformer(informer ReplicaSetInformer) TypedReplicaSetInfor
 func ToReplicaSetIndexInformer(informer cache.SharedIndexInformer) ReplicaSetIndexInformer {
 	return clientgo.ToReplicaSetIndexInformer(informer)
 }
+
+type replicaSetAccess = clientgo.TypedReplicaSetInformer

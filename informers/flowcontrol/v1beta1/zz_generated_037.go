@@ -48,6 +48,8 @@ func ToFlowSchemaIndexInformer(informer cache.SharedIndexInformer) FlowSchemaInd
 	return clientgo.ToFlowSchemaIndexInformer(informer)
 }
 
+type flowSchemaAccess = clientgo.TypedFlowSchemaInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedPriorityLevelConfigurationInformer        = clientgo.TypedPriorityLevelConfigurationInformer
@@ -83,3 +85,5 @@ func ToTypedPriorityLevelConfigurationInformer(informer PriorityLevelConfigurati
 func ToPriorityLevelConfigurationIndexInformer(informer cache.SharedIndexInformer) PriorityLevelConfigurationIndexInformer {
 	return clientgo.ToPriorityLevelConfigurationIndexInformer(informer)
 }
+
+type priorityLevelConfigurationAccess = clientgo.TypedPriorityLevelConfigurationInformer

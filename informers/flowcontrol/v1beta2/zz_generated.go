@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/flowcontrol/v1beta2"
+	labels "k8s.io/apimachinery/pkg/labels"
 	clientgo "k8s.io/client-go/informers/flowcontrol/v1beta2"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/flowcontrol/v1beta2"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // FlowSchemaInformer gives the informer and the lister of this kind.
 type FlowSchemaInformer = clientgo.FlowSchemaInformer
@@ -40,6 +45,27 @@ func NewFlowSchemaInformerWithOptions(client kubernetes.Interface, options inter
 	return kinds.New[api.FlowSchema](client, "", options)
 }
 
+// FlowSchemas gives the informer and the lister of this kind.
+func (v version) FlowSchemas() flowSchemaAccess { return flowSchemaInformer{v.Interface.FlowSchemas()} }
+
+type flowSchemaInformer struct{ flowSchemaAccess }
+
+// Lister returns a lister of what the informer has.
+func (i flowSchemaInformer) Lister() listers.FlowSchemaLister {
+	x := i.Informer().GetIndexer()
+	return flowSchemaLister{listers.NewFlowSchemaLister(x), kinds.ListerOf[*api.FlowSchema](x)}
+}
+
+type flowSchemaLister struct {
+	listers.FlowSchemaLister
+	all kinds.Lister[*api.FlowSchema]
+}
+
+// List returns what has matching labels.
+func (l flowSchemaLister) List(selector labels.Selector) ([]*api.FlowSchema, error) {
+	return l.all.List(selector)
+}
+
 // PriorityLevelConfigurationInformer gives the informer and the lister of this kind.
 type PriorityLevelConfigurationInformer = clientgo.PriorityLevelConfigurationInformer
 
@@ -56,4 +82,29 @@ func NewFilteredPriorityLevelConfigurationInformer(client kubernetes.Interface, 
 // NewPriorityLevelConfigurationInformerWithOptions is NewPriorityLevelConfigurationInformer with more to say.
 func NewPriorityLevelConfigurationInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.PriorityLevelConfiguration](client, "", options)
+}
+
+// PriorityLevelConfigurations gives the informer and the lister of this kind.
+func (v version) PriorityLevelConfigurations() priorityLevelConfigurationAccess {
+	return priorityLevelConfigurationInformer{v.Interface.PriorityLevelConfigurations()}
+}
+
+type priorityLevelConfigurationInformer struct {
+	priorityLevelConfigurationAccess
+}
+
+// Lister returns a lister of what the informer has.
+func (i priorityLevelConfigurationInformer) Lister() listers.PriorityLevelConfigurationLister {
+	x := i.Informer().GetIndexer()
+	return priorityLevelConfigurationLister{listers.NewPriorityLevelConfigurationLister(x), kinds.ListerOf[*api.PriorityLevelConfiguration](x)}
+}
+
+type priorityLevelConfigurationLister struct {
+	listers.PriorityLevelConfigurationLister
+	all kinds.Lister[*api.PriorityLevelConfiguration]
+}
+
+// List returns what has matching labels.
+func (l priorityLevelConfigurationLister) List(selector labels.Selector) ([]*api.PriorityLevelConfiguration, error) {
+	return l.all.List(selector)
 }

@@ -18,12 +18,33 @@ func writeGroup(group string, now, before *release) error {
 	_, inNewer := now.groups[group]
 	_, inOlder := before.groups[group]
 	p := newPkg(group, group, doc(group, group))
-	p.entry(place(inNewer, inOlder), group, "group's versions")
+	p.entry(place(inNewer, inOlder), group, "group's versions", "&group{%s, f, namespace, tweakListOptions}")
+	p.printf(place(inNewer, inOlder), `
+// group has the versions that are ours, and client-go's others.
+type group struct {
+	Interface
+	factory          internalinterfaces.SharedInformerFactory
+	namespace        string
+	tweakListOptions internalinterfaces.TweakListOptionsFunc
+}
+`)
+	versions := now.groups[group]
+	if !inNewer {
+		versions = nil
+	}
+	for _, version := range versions {
+		m := place(true, slices.Contains(before.groups[group], version))
+		p.imports(m, version, ours+"/informers/"+group+"/"+version)
+		p.printf(m, `
+// %s gives this version's informers.
+func (g *group) %[1]s() %[2]s.Interface { return %[2]s.New(g.factory, g.namespace, g.tweakListOptions) }
+`, strings.ToUpper(version[:1])+version[1:], version)
+	}
 	return p.write()
 }
 
 // entry writes what packages of groups and of versions have alike.
-func (p *pkg) entry(m minor, folder, what string) {
+func (p *pkg) entry(m minor, folder, what, result string) {
 	p.imports(m, "clientgo", "k8s.io/client-go/informers/"+folder)
 	p.imports(m, "internalinterfaces", "k8s.io/client-go/informers/internalinterfaces")
 	p.imports(m, "kinds", ours+"/informers/internal/kinds")
@@ -32,9 +53,9 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return %s
 }
-`, what)
+`, what, fmt.Sprintf(result, "clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)"))
 }
 
 // writeVersion writes the package of a version.
@@ -42,12 +63,18 @@ func writeVersion(folder string, now, before *release) error {
 	_, inNewer := now.kinds[folder]
 	_, inOlder := before.kinds[folder]
 	p := newPkg(folder, path.Base(folder), doc(path.Base(folder), folder))
-	p.entry(place(inNewer, inOlder), folder, "version's informers")
+	p.entry(place(inNewer, inOlder), folder, "version's informers", "version{%s}")
+	p.printf(place(inNewer, inOlder), "\n// version gives informers with listers of our own.\ntype version struct{ Interface }\n")
 	for _, k := range merge(now.kinds[folder], before.kinds[folder]) {
 		inNewer, inOlder := slices.Contains(now.kinds[folder], k), slices.Contains(before.kinds[folder], k)
 		p.kind(place(inNewer, inOlder), folder, k, plain)
 		if inNewer {
+			p.kind(place(inNewer, inOlder), folder, k, lister)
 			p.kind(onlyNewer, folder, k, typed)
+			p.kind(onlyNewer, folder, k, access("Typed"))
+		}
+		if inNewer && inOlder {
+			p.kind(asOlder, folder, k, access(""))
 		}
 	}
 	return p.write()
@@ -59,6 +86,8 @@ func (p *pkg) kind(m minor, folder string, k kind, t *template.Template) {
 	p.imports(m, "clientgo", "k8s.io/client-go/informers/"+folder)
 	p.imports(m, "internalinterfaces", "k8s.io/client-go/informers/internalinterfaces")
 	p.imports(m, "kubernetes", "k8s.io/client-go/kubernetes")
+	p.imports(m, "labels", "k8s.io/apimachinery/pkg/labels")
+	p.imports(m, "listers", "k8s.io/client-go/listers/"+folder)
 	p.imports(m, "cache", ours+"/cache")
 	p.imports(m, "kinds", ours+"/informers/internal/kinds")
 	if err := t.Execute(p.code[m], k); err != nil {
@@ -130,6 +159,51 @@ func To{{.Name}}IndexInformer(informer cache.SharedIndexInformer) {{.Name}}Index
 	return clientgo.To{{.Name}}IndexInformer(informer)
 }
 `))
+
+// lister is how a kind's objects are listed: as client-go does, but for the selection,
+// which is made before anything is decoded.
+var lister = template.Must(template.New("lister").Funcs(template.FuncMap{"lower": lowerFirst}).Parse(`
+// {{.Getter}} gives the informer and the lister of this kind.
+func (v version) {{.Getter}}() {{lower .Name}}Access { return {{lower .Name}}Informer{v.Interface.{{.Getter}}()} }
+
+type {{lower .Name}}Informer struct{ {{lower .Name}}Access }
+
+// Lister returns a lister of what the informer has.
+func (i {{lower .Name}}Informer) Lister() listers.{{.Name}}Lister {
+	x := i.Informer().GetIndexer()
+	return {{lower .Name}}Lister{listers.New{{.Name}}Lister(x), kinds.ListerOf[*api.{{.Name}}](x)}
+}
+
+type {{lower .Name}}Lister struct {
+	listers.{{.Name}}Lister
+	all kinds.Lister[*api.{{.Name}}]
+}
+
+// List returns what has matching labels.
+func (l {{lower .Name}}Lister) List(selector labels.Selector) ([]*api.{{.Name}}, error) { return l.all.List(selector) }
+{{if .Namespaced}}
+// {{.Getter}} returns a lister of a namespace.
+func (l {{lower .Name}}Lister) {{.Getter}}(namespace string) listers.{{.Name}}NamespaceLister {
+	return {{lower .Name}}NamespaceLister{l.{{.Name}}Lister.{{.Getter}}(namespace), l.all.In(namespace)}
+}
+
+type {{lower .Name}}NamespaceLister struct {
+	listers.{{.Name}}NamespaceLister
+	in kinds.Lister[*api.{{.Name}}]
+}
+
+// List returns what has matching labels.
+func (l {{lower .Name}}NamespaceLister) List(selector labels.Selector) ([]*api.{{.Name}}, error) {
+	return l.in.List(selector)
+}
+{{end}}`))
+
+// access is what an accessor gives: in the newer minor, the informer with its type.
+func access(typed string) *template.Template {
+	return template.Must(template.New("access").Funcs(template.FuncMap{"lower": lowerFirst}).Parse(`
+type {{lower .Name}}Access = clientgo.` + typed + `{{.Name}}Informer
+`))
+}
 
 // checkNames fails if client-go has a name that the templates do not have, or the
 // other way round.

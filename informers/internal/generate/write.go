@@ -19,11 +19,12 @@ const (
 	both minor = iota
 	onlyNewer
 	onlyOlder
+	asOlder // both have it, and this is how the older one does
 )
 
 var (
-	fileNames  = map[minor]string{both: "zz_generated.go", onlyNewer: "zz_generated_037.go", onlyOlder: ""}
-	buildLines = map[minor]string{onlyNewer: "//go:build !clientgo036\n\n"}
+	fileNames  = map[minor]string{both: "zz_generated.go", onlyNewer: "zz_generated_037.go", onlyOlder: "", asOlder: "zz_generated_036.go"}
+	buildLines = map[minor]string{onlyNewer: "//go:build !clientgo036\n\n", asOlder: "//go:build clientgo036\n\n"}
 )
 
 // pkg collects the generated files of one package.
@@ -59,7 +60,7 @@ func (p *pkg) write() error {
 		return err
 	}
 	doc := p.doc
-	for _, m := range []minor{both, onlyNewer} {
+	for _, m := range []minor{both, onlyNewer, asOlder} {
 		name := filepath.Join(p.folder, fileNames[m])
 		if p.code[m].Len() == 0 {
 			if err := os.RemoveAll(name); err != nil {

@@ -10,9 +10,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/lifecycle/v1alpha1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	clientgo "k8s.io/client-go/informers/lifecycle/v1alpha1"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/lifecycle/v1alpha1"
 	time "time"
 )
 
@@ -21,8 +23,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // EvictionInformer gives the informer and the lister of this kind.
 type EvictionInformer = clientgo.EvictionInformer
@@ -40,6 +45,42 @@ func NewFilteredEvictionInformer(client kubernetes.Interface, namespace string, 
 // NewEvictionInformerWithOptions is NewEvictionInformer with more to say.
 func NewEvictionInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.Eviction](client, namespace, options)
+}
+
+// Evictions gives the informer and the lister of this kind.
+func (v version) Evictions() evictionAccess { return evictionInformer{v.Interface.Evictions()} }
+
+type evictionInformer struct{ evictionAccess }
+
+// Lister returns a lister of what the informer has.
+func (i evictionInformer) Lister() listers.EvictionLister {
+	x := i.Informer().GetIndexer()
+	return evictionLister{listers.NewEvictionLister(x), kinds.ListerOf[*api.Eviction](x)}
+}
+
+type evictionLister struct {
+	listers.EvictionLister
+	all kinds.Lister[*api.Eviction]
+}
+
+// List returns what has matching labels.
+func (l evictionLister) List(selector labels.Selector) ([]*api.Eviction, error) {
+	return l.all.List(selector)
+}
+
+// Evictions returns a lister of a namespace.
+func (l evictionLister) Evictions(namespace string) listers.EvictionNamespaceLister {
+	return evictionNamespaceLister{l.EvictionLister.Evictions(namespace), l.all.In(namespace)}
+}
+
+type evictionNamespaceLister struct {
+	listers.EvictionNamespaceLister
+	in kinds.Lister[*api.Eviction]
+}
+
+// List returns what has matching labels.
+func (l evictionNamespaceLister) List(selector labels.Selector) ([]*api.Eviction, error) {
+	return l.in.List(selector)
 }
 
 // What the informer of this kind is and takes, with the type of its objects.
@@ -78,6 +119,8 @@ func ToEvictionIndexInformer(informer cache.SharedIndexInformer) EvictionIndexIn
 	return clientgo.ToEvictionIndexInformer(informer)
 }
 
+type evictionAccess = clientgo.TypedEvictionInformer
+
 // EvictionRequestInformer gives the informer and the lister of this kind.
 type EvictionRequestInformer = clientgo.EvictionRequestInformer
 
@@ -94,6 +137,44 @@ func NewFilteredEvictionRequestInformer(client kubernetes.Interface, namespace s
 // NewEvictionRequestInformerWithOptions is NewEvictionRequestInformer with more to say.
 func NewEvictionRequestInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.EvictionRequest](client, namespace, options)
+}
+
+// EvictionRequests gives the informer and the lister of this kind.
+func (v version) EvictionRequests() evictionRequestAccess {
+	return evictionRequestInformer{v.Interface.EvictionRequests()}
+}
+
+type evictionRequestInformer struct{ evictionRequestAccess }
+
+// Lister returns a lister of what the informer has.
+func (i evictionRequestInformer) Lister() listers.EvictionRequestLister {
+	x := i.Informer().GetIndexer()
+	return evictionRequestLister{listers.NewEvictionRequestLister(x), kinds.ListerOf[*api.EvictionRequest](x)}
+}
+
+type evictionRequestLister struct {
+	listers.EvictionRequestLister
+	all kinds.Lister[*api.EvictionRequest]
+}
+
+// List returns what has matching labels.
+func (l evictionRequestLister) List(selector labels.Selector) ([]*api.EvictionRequest, error) {
+	return l.all.List(selector)
+}
+
+// EvictionRequests returns a lister of a namespace.
+func (l evictionRequestLister) EvictionRequests(namespace string) listers.EvictionRequestNamespaceLister {
+	return evictionRequestNamespaceLister{l.EvictionRequestLister.EvictionRequests(namespace), l.all.In(namespace)}
+}
+
+type evictionRequestNamespaceLister struct {
+	listers.EvictionRequestNamespaceLister
+	in kinds.Lister[*api.EvictionRequest]
+}
+
+// List returns what has matching labels.
+func (l evictionRequestNamespaceLister) List(selector labels.Selector) ([]*api.EvictionRequest, error) {
+	return l.in.List(selector)
 }
 
 // What the informer of this kind is and takes, with the type of its objects.
@@ -131,3 +212,5 @@ func ToTypedEvictionRequestInformer(informer EvictionRequestInformer) TypedEvict
 func ToEvictionRequestIndexInformer(informer cache.SharedIndexInformer) EvictionRequestIndexInformer {
 	return clientgo.ToEvictionRequestIndexInformer(informer)
 }
+
+type evictionRequestAccess = clientgo.TypedEvictionRequestInformer

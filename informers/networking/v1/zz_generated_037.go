@@ -48,6 +48,8 @@ func ToIPAddressIndexInformer(informer cache.SharedIndexInformer) IPAddressIndex
 	return clientgo.ToIPAddressIndexInformer(informer)
 }
 
+type iPAddressAccess = clientgo.TypedIPAddressInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedIngressInformer        = clientgo.TypedIngressInformer
@@ -83,6 +85,8 @@ func ToTypedIngressInformer(informer IngressInformer) TypedIngressInformer {
 func ToIngressIndexInformer(informer cache.SharedIndexInformer) IngressIndexInformer {
 	return clientgo.ToIngressIndexInformer(informer)
 }
+
+type ingressAccess = clientgo.TypedIngressInformer
 
 // What the informer of this kind is and takes, with the type of its objects.
 type (
@@ -120,6 +124,8 @@ func ToIngressClassIndexInformer(informer cache.SharedIndexInformer) IngressClas
 	return clientgo.ToIngressClassIndexInformer(informer)
 }
 
+type ingressClassAccess = clientgo.TypedIngressClassInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedNetworkPolicyInformer        = clientgo.TypedNetworkPolicyInformer
@@ -156,6 +162,8 @@ func ToNetworkPolicyIndexInformer(informer cache.SharedIndexInformer) NetworkPol
 	return clientgo.ToNetworkPolicyIndexInformer(informer)
 }
 
+type networkPolicyAccess = clientgo.TypedNetworkPolicyInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedServiceCIDRInformer        = clientgo.TypedServiceCIDRInformer
@@ -191,3 +199,5 @@ func ToTypedServiceCIDRInformer(informer ServiceCIDRInformer) TypedServiceCIDRIn
 func ToServiceCIDRIndexInformer(informer cache.SharedIndexInformer) ServiceCIDRIndexInformer {
 	return clientgo.ToServiceCIDRIndexInformer(informer)
 }
+
+type serviceCIDRAccess = clientgo.TypedServiceCIDRInformer

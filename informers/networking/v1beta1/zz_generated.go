@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/networking/v1beta1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	clientgo "k8s.io/client-go/informers/networking/v1beta1"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/networking/v1beta1"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // IPAddressInformer gives the informer and the lister of this kind.
 type IPAddressInformer = clientgo.IPAddressInformer
@@ -38,6 +43,27 @@ func NewFilteredIPAddressInformer(client kubernetes.Interface, resyncPeriod time
 // NewIPAddressInformerWithOptions is NewIPAddressInformer with more to say.
 func NewIPAddressInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.IPAddress](client, "", options)
+}
+
+// IPAddresses gives the informer and the lister of this kind.
+func (v version) IPAddresses() iPAddressAccess { return iPAddressInformer{v.Interface.IPAddresses()} }
+
+type iPAddressInformer struct{ iPAddressAccess }
+
+// Lister returns a lister of what the informer has.
+func (i iPAddressInformer) Lister() listers.IPAddressLister {
+	x := i.Informer().GetIndexer()
+	return iPAddressLister{listers.NewIPAddressLister(x), kinds.ListerOf[*api.IPAddress](x)}
+}
+
+type iPAddressLister struct {
+	listers.IPAddressLister
+	all kinds.Lister[*api.IPAddress]
+}
+
+// List returns what has matching labels.
+func (l iPAddressLister) List(selector labels.Selector) ([]*api.IPAddress, error) {
+	return l.all.List(selector)
 }
 
 // IngressInformer gives the informer and the lister of this kind.
@@ -58,6 +84,42 @@ func NewIngressInformerWithOptions(client kubernetes.Interface, namespace string
 	return kinds.New[api.Ingress](client, namespace, options)
 }
 
+// Ingresses gives the informer and the lister of this kind.
+func (v version) Ingresses() ingressAccess { return ingressInformer{v.Interface.Ingresses()} }
+
+type ingressInformer struct{ ingressAccess }
+
+// Lister returns a lister of what the informer has.
+func (i ingressInformer) Lister() listers.IngressLister {
+	x := i.Informer().GetIndexer()
+	return ingressLister{listers.NewIngressLister(x), kinds.ListerOf[*api.Ingress](x)}
+}
+
+type ingressLister struct {
+	listers.IngressLister
+	all kinds.Lister[*api.Ingress]
+}
+
+// List returns what has matching labels.
+func (l ingressLister) List(selector labels.Selector) ([]*api.Ingress, error) {
+	return l.all.List(selector)
+}
+
+// Ingresses returns a lister of a namespace.
+func (l ingressLister) Ingresses(namespace string) listers.IngressNamespaceLister {
+	return ingressNamespaceLister{l.IngressLister.Ingresses(namespace), l.all.In(namespace)}
+}
+
+type ingressNamespaceLister struct {
+	listers.IngressNamespaceLister
+	in kinds.Lister[*api.Ingress]
+}
+
+// List returns what has matching labels.
+func (l ingressNamespaceLister) List(selector labels.Selector) ([]*api.Ingress, error) {
+	return l.in.List(selector)
+}
+
 // IngressClassInformer gives the informer and the lister of this kind.
 type IngressClassInformer = clientgo.IngressClassInformer
 
@@ -76,6 +138,29 @@ func NewIngressClassInformerWithOptions(client kubernetes.Interface, options int
 	return kinds.New[api.IngressClass](client, "", options)
 }
 
+// IngressClasses gives the informer and the lister of this kind.
+func (v version) IngressClasses() ingressClassAccess {
+	return ingressClassInformer{v.Interface.IngressClasses()}
+}
+
+type ingressClassInformer struct{ ingressClassAccess }
+
+// Lister returns a lister of what the informer has.
+func (i ingressClassInformer) Lister() listers.IngressClassLister {
+	x := i.Informer().GetIndexer()
+	return ingressClassLister{listers.NewIngressClassLister(x), kinds.ListerOf[*api.IngressClass](x)}
+}
+
+type ingressClassLister struct {
+	listers.IngressClassLister
+	all kinds.Lister[*api.IngressClass]
+}
+
+// List returns what has matching labels.
+func (l ingressClassLister) List(selector labels.Selector) ([]*api.IngressClass, error) {
+	return l.all.List(selector)
+}
+
 // ServiceCIDRInformer gives the informer and the lister of this kind.
 type ServiceCIDRInformer = clientgo.ServiceCIDRInformer
 
@@ -92,4 +177,27 @@ func NewFilteredServiceCIDRInformer(client kubernetes.Interface, resyncPeriod ti
 // NewServiceCIDRInformerWithOptions is NewServiceCIDRInformer with more to say.
 func NewServiceCIDRInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.ServiceCIDR](client, "", options)
+}
+
+// ServiceCIDRs gives the informer and the lister of this kind.
+func (v version) ServiceCIDRs() serviceCIDRAccess {
+	return serviceCIDRInformer{v.Interface.ServiceCIDRs()}
+}
+
+type serviceCIDRInformer struct{ serviceCIDRAccess }
+
+// Lister returns a lister of what the informer has.
+func (i serviceCIDRInformer) Lister() listers.ServiceCIDRLister {
+	x := i.Informer().GetIndexer()
+	return serviceCIDRLister{listers.NewServiceCIDRLister(x), kinds.ListerOf[*api.ServiceCIDR](x)}
+}
+
+type serviceCIDRLister struct {
+	listers.ServiceCIDRLister
+	all kinds.Lister[*api.ServiceCIDR]
+}
+
+// List returns what has matching labels.
+func (l serviceCIDRLister) List(selector labels.Selector) ([]*api.ServiceCIDR, error) {
+	return l.all.List(selector)
 }

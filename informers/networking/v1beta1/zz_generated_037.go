@@ -48,6 +48,8 @@ func ToIPAddressIndexInformer(informer cache.SharedIndexInformer) IPAddressIndex
 	return clientgo.ToIPAddressIndexInformer(informer)
 }
 
+type iPAddressAccess = clientgo.TypedIPAddressInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedIngressInformer        = clientgo.TypedIngressInformer
@@ -83,6 +85,8 @@ func ToTypedIngressInformer(informer IngressInformer) TypedIngressInformer {
 func ToIngressIndexInformer(informer cache.SharedIndexInformer) IngressIndexInformer {
 	return clientgo.ToIngressIndexInformer(informer)
 }
+
+type ingressAccess = clientgo.TypedIngressInformer
 
 // What the informer of this kind is and takes, with the type of its objects.
 type (
@@ -120,6 +124,8 @@ func ToIngressClassIndexInformer(informer cache.SharedIndexInformer) IngressClas
 	return clientgo.ToIngressClassIndexInformer(informer)
 }
 
+type ingressClassAccess = clientgo.TypedIngressClassInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedServiceCIDRInformer        = clientgo.TypedServiceCIDRInformer
@@ -155,3 +161,5 @@ func ToTypedServiceCIDRInformer(informer ServiceCIDRInformer) TypedServiceCIDRIn
 func ToServiceCIDRIndexInformer(informer cache.SharedIndexInformer) ServiceCIDRIndexInformer {
 	return clientgo.ToServiceCIDRIndexInformer(informer)
 }
+
+type serviceCIDRAccess = clientgo.TypedServiceCIDRInformer

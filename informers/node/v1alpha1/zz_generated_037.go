@@ -47,3 +47,5 @@ func ToTypedRuntimeClassInformer(informer RuntimeClassInformer) TypedRuntimeClas
 func ToRuntimeClassIndexInformer(informer cache.SharedIndexInformer) RuntimeClassIndexInformer {
 	return clientgo.ToRuntimeClassIndexInformer(informer)
 }
+
+type runtimeClassAccess = clientgo.TypedRuntimeClassInformer

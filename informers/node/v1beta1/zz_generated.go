@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/node/v1beta1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	clientgo "k8s.io/client-go/informers/node/v1beta1"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/node/v1beta1"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // RuntimeClassInformer gives the informer and the lister of this kind.
 type RuntimeClassInformer = clientgo.RuntimeClassInformer
@@ -38,4 +43,27 @@ func NewFilteredRuntimeClassInformer(client kubernetes.Interface, resyncPeriod t
 // NewRuntimeClassInformerWithOptions is NewRuntimeClassInformer with more to say.
 func NewRuntimeClassInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.RuntimeClass](client, "", options)
+}
+
+// RuntimeClasses gives the informer and the lister of this kind.
+func (v version) RuntimeClasses() runtimeClassAccess {
+	return runtimeClassInformer{v.Interface.RuntimeClasses()}
+}
+
+type runtimeClassInformer struct{ runtimeClassAccess }
+
+// Lister returns a lister of what the informer has.
+func (i runtimeClassInformer) Lister() listers.RuntimeClassLister {
+	x := i.Informer().GetIndexer()
+	return runtimeClassLister{listers.NewRuntimeClassLister(x), kinds.ListerOf[*api.RuntimeClass](x)}
+}
+
+type runtimeClassLister struct {
+	listers.RuntimeClassLister
+	all kinds.Lister[*api.RuntimeClass]
+}
+
+// List returns what has matching labels.
+func (l runtimeClassLister) List(selector labels.Selector) ([]*api.RuntimeClass, error) {
+	return l.all.List(selector)
 }

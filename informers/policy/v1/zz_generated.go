@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/policy/v1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	clientgo "k8s.io/client-go/informers/policy/v1"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/policy/v1"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // PodDisruptionBudgetInformer gives the informer and the lister of this kind.
 type PodDisruptionBudgetInformer = clientgo.PodDisruptionBudgetInformer
@@ -38,4 +43,42 @@ func NewFilteredPodDisruptionBudgetInformer(client kubernetes.Interface, namespa
 // NewPodDisruptionBudgetInformerWithOptions is NewPodDisruptionBudgetInformer with more to say.
 func NewPodDisruptionBudgetInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.PodDisruptionBudget](client, namespace, options)
+}
+
+// PodDisruptionBudgets gives the informer and the lister of this kind.
+func (v version) PodDisruptionBudgets() podDisruptionBudgetAccess {
+	return podDisruptionBudgetInformer{v.Interface.PodDisruptionBudgets()}
+}
+
+type podDisruptionBudgetInformer struct{ podDisruptionBudgetAccess }
+
+// Lister returns a lister of what the informer has.
+func (i podDisruptionBudgetInformer) Lister() listers.PodDisruptionBudgetLister {
+	x := i.Informer().GetIndexer()
+	return podDisruptionBudgetLister{listers.NewPodDisruptionBudgetLister(x), kinds.ListerOf[*api.PodDisruptionBudget](x)}
+}
+
+type podDisruptionBudgetLister struct {
+	listers.PodDisruptionBudgetLister
+	all kinds.Lister[*api.PodDisruptionBudget]
+}
+
+// List returns what has matching labels.
+func (l podDisruptionBudgetLister) List(selector labels.Selector) ([]*api.PodDisruptionBudget, error) {
+	return l.all.List(selector)
+}
+
+// PodDisruptionBudgets returns a lister of a namespace.
+func (l podDisruptionBudgetLister) PodDisruptionBudgets(namespace string) listers.PodDisruptionBudgetNamespaceLister {
+	return podDisruptionBudgetNamespaceLister{l.PodDisruptionBudgetLister.PodDisruptionBudgets(namespace), l.all.In(namespace)}
+}
+
+type podDisruptionBudgetNamespaceLister struct {
+	listers.PodDisruptionBudgetNamespaceLister
+	in kinds.Lister[*api.PodDisruptionBudget]
+}
+
+// List returns what has matching labels.
+func (l podDisruptionBudgetNamespaceLister) List(selector labels.Selector) ([]*api.PodDisruptionBudget, error) {
+	return l.in.List(selector)
 }

@@ -47,3 +47,5 @@ func ToTypedPodDisruptionBudgetInformer(informer PodDisruptionBudgetInformer) Ty
 func ToPodDisruptionBudgetIndexInformer(informer cache.SharedIndexInformer) PodDisruptionBudgetIndexInformer {
 	return clientgo.ToPodDisruptionBudgetIndexInformer(informer)
 }
+
+type podDisruptionBudgetAccess = clientgo.TypedPodDisruptionBudgetInformer

@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/rbac/v1alpha1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	clientgo "k8s.io/client-go/informers/rbac/v1alpha1"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/rbac/v1alpha1"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // ClusterRoleInformer gives the informer and the lister of this kind.
 type ClusterRoleInformer = clientgo.ClusterRoleInformer
@@ -38,6 +43,29 @@ func NewFilteredClusterRoleInformer(client kubernetes.Interface, resyncPeriod ti
 // NewClusterRoleInformerWithOptions is NewClusterRoleInformer with more to say.
 func NewClusterRoleInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.ClusterRole](client, "", options)
+}
+
+// ClusterRoles gives the informer and the lister of this kind.
+func (v version) ClusterRoles() clusterRoleAccess {
+	return clusterRoleInformer{v.Interface.ClusterRoles()}
+}
+
+type clusterRoleInformer struct{ clusterRoleAccess }
+
+// Lister returns a lister of what the informer has.
+func (i clusterRoleInformer) Lister() listers.ClusterRoleLister {
+	x := i.Informer().GetIndexer()
+	return clusterRoleLister{listers.NewClusterRoleLister(x), kinds.ListerOf[*api.ClusterRole](x)}
+}
+
+type clusterRoleLister struct {
+	listers.ClusterRoleLister
+	all kinds.Lister[*api.ClusterRole]
+}
+
+// List returns what has matching labels.
+func (l clusterRoleLister) List(selector labels.Selector) ([]*api.ClusterRole, error) {
+	return l.all.List(selector)
 }
 
 // ClusterRoleBindingInformer gives the informer and the lister of this kind.
@@ -58,6 +86,29 @@ func NewClusterRoleBindingInformerWithOptions(client kubernetes.Interface, optio
 	return kinds.New[api.ClusterRoleBinding](client, "", options)
 }
 
+// ClusterRoleBindings gives the informer and the lister of this kind.
+func (v version) ClusterRoleBindings() clusterRoleBindingAccess {
+	return clusterRoleBindingInformer{v.Interface.ClusterRoleBindings()}
+}
+
+type clusterRoleBindingInformer struct{ clusterRoleBindingAccess }
+
+// Lister returns a lister of what the informer has.
+func (i clusterRoleBindingInformer) Lister() listers.ClusterRoleBindingLister {
+	x := i.Informer().GetIndexer()
+	return clusterRoleBindingLister{listers.NewClusterRoleBindingLister(x), kinds.ListerOf[*api.ClusterRoleBinding](x)}
+}
+
+type clusterRoleBindingLister struct {
+	listers.ClusterRoleBindingLister
+	all kinds.Lister[*api.ClusterRoleBinding]
+}
+
+// List returns what has matching labels.
+func (l clusterRoleBindingLister) List(selector labels.Selector) ([]*api.ClusterRoleBinding, error) {
+	return l.all.List(selector)
+}
+
 // RoleInformer gives the informer and the lister of this kind.
 type RoleInformer = clientgo.RoleInformer
 
@@ -76,6 +127,40 @@ func NewRoleInformerWithOptions(client kubernetes.Interface, namespace string, o
 	return kinds.New[api.Role](client, namespace, options)
 }
 
+// Roles gives the informer and the lister of this kind.
+func (v version) Roles() roleAccess { return roleInformer{v.Interface.Roles()} }
+
+type roleInformer struct{ roleAccess }
+
+// Lister returns a lister of what the informer has.
+func (i roleInformer) Lister() listers.RoleLister {
+	x := i.Informer().GetIndexer()
+	return roleLister{listers.NewRoleLister(x), kinds.ListerOf[*api.Role](x)}
+}
+
+type roleLister struct {
+	listers.RoleLister
+	all kinds.Lister[*api.Role]
+}
+
+// List returns what has matching labels.
+func (l roleLister) List(selector labels.Selector) ([]*api.Role, error) { return l.all.List(selector) }
+
+// Roles returns a lister of a namespace.
+func (l roleLister) Roles(namespace string) listers.RoleNamespaceLister {
+	return roleNamespaceLister{l.RoleLister.Roles(namespace), l.all.In(namespace)}
+}
+
+type roleNamespaceLister struct {
+	listers.RoleNamespaceLister
+	in kinds.Lister[*api.Role]
+}
+
+// List returns what has matching labels.
+func (l roleNamespaceLister) List(selector labels.Selector) ([]*api.Role, error) {
+	return l.in.List(selector)
+}
+
 // RoleBindingInformer gives the informer and the lister of this kind.
 type RoleBindingInformer = clientgo.RoleBindingInformer
 
@@ -92,4 +177,42 @@ func NewFilteredRoleBindingInformer(client kubernetes.Interface, namespace strin
 // NewRoleBindingInformerWithOptions is NewRoleBindingInformer with more to say.
 func NewRoleBindingInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.RoleBinding](client, namespace, options)
+}
+
+// RoleBindings gives the informer and the lister of this kind.
+func (v version) RoleBindings() roleBindingAccess {
+	return roleBindingInformer{v.Interface.RoleBindings()}
+}
+
+type roleBindingInformer struct{ roleBindingAccess }
+
+// Lister returns a lister of what the informer has.
+func (i roleBindingInformer) Lister() listers.RoleBindingLister {
+	x := i.Informer().GetIndexer()
+	return roleBindingLister{listers.NewRoleBindingLister(x), kinds.ListerOf[*api.RoleBinding](x)}
+}
+
+type roleBindingLister struct {
+	listers.RoleBindingLister
+	all kinds.Lister[*api.RoleBinding]
+}
+
+// List returns what has matching labels.
+func (l roleBindingLister) List(selector labels.Selector) ([]*api.RoleBinding, error) {
+	return l.all.List(selector)
+}
+
+// RoleBindings returns a lister of a namespace.
+func (l roleBindingLister) RoleBindings(namespace string) listers.RoleBindingNamespaceLister {
+	return roleBindingNamespaceLister{l.RoleBindingLister.RoleBindings(namespace), l.all.In(namespace)}
+}
+
+type roleBindingNamespaceLister struct {
+	listers.RoleBindingNamespaceLister
+	in kinds.Lister[*api.RoleBinding]
+}
+
+// List returns what has matching labels.
+func (l roleBindingNamespaceLister) List(selector labels.Selector) ([]*api.RoleBinding, error) {
+	return l.in.List(selector)
 }

@@ -48,6 +48,8 @@ func ToClusterRoleIndexInformer(informer cache.SharedIndexInformer) ClusterRoleI
 	return clientgo.ToClusterRoleIndexInformer(informer)
 }
 
+type clusterRoleAccess = clientgo.TypedClusterRoleInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedClusterRoleBindingInformer        = clientgo.TypedClusterRoleBindingInformer
@@ -83,6 +85,8 @@ func ToTypedClusterRoleBindingInformer(informer ClusterRoleBindingInformer) Type
 func ToClusterRoleBindingIndexInformer(informer cache.SharedIndexInformer) ClusterRoleBindingIndexInformer {
 	return clientgo.ToClusterRoleBindingIndexInformer(informer)
 }
+
+type clusterRoleBindingAccess = clientgo.TypedClusterRoleBindingInformer
 
 // What the informer of this kind is and takes, with the type of its objects.
 type (
@@ -120,6 +124,8 @@ func ToRoleIndexInformer(informer cache.SharedIndexInformer) RoleIndexInformer {
 	return clientgo.ToRoleIndexInformer(informer)
 }
 
+type roleAccess = clientgo.TypedRoleInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedRoleBindingInformer        = clientgo.TypedRoleBindingInformer
@@ -155,3 +161,5 @@ func ToTypedRoleBindingInformer(informer RoleBindingInformer) TypedRoleBindingIn
 func ToRoleBindingIndexInformer(informer cache.SharedIndexInformer) RoleBindingIndexInformer {
 	return clientgo.ToRoleBindingIndexInformer(informer)
 }
+
+type roleBindingAccess = clientgo.TypedRoleBindingInformer

@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/resource/v1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	clientgo "k8s.io/client-go/informers/resource/v1"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/resource/v1"
 	time "time"
 )
 
@@ -50,6 +52,8 @@ func ToDeviceClassIndexInformer(informer cache.SharedIndexInformer) DeviceClassI
 	return clientgo.ToDeviceClassIndexInformer(informer)
 }
 
+type deviceClassAccess = clientgo.TypedDeviceClassInformer
+
 // DeviceTaintRuleInformer gives the informer and the lister of this kind.
 type DeviceTaintRuleInformer = clientgo.DeviceTaintRuleInformer
 
@@ -66,6 +70,29 @@ func NewFilteredDeviceTaintRuleInformer(client kubernetes.Interface, resyncPerio
 // NewDeviceTaintRuleInformerWithOptions is NewDeviceTaintRuleInformer with more to say.
 func NewDeviceTaintRuleInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.DeviceTaintRule](client, "", options)
+}
+
+// DeviceTaintRules gives the informer and the lister of this kind.
+func (v version) DeviceTaintRules() deviceTaintRuleAccess {
+	return deviceTaintRuleInformer{v.Interface.DeviceTaintRules()}
+}
+
+type deviceTaintRuleInformer struct{ deviceTaintRuleAccess }
+
+// Lister returns a lister of what the informer has.
+func (i deviceTaintRuleInformer) Lister() listers.DeviceTaintRuleLister {
+	x := i.Informer().GetIndexer()
+	return deviceTaintRuleLister{listers.NewDeviceTaintRuleLister(x), kinds.ListerOf[*api.DeviceTaintRule](x)}
+}
+
+type deviceTaintRuleLister struct {
+	listers.DeviceTaintRuleLister
+	all kinds.Lister[*api.DeviceTaintRule]
+}
+
+// List returns what has matching labels.
+func (l deviceTaintRuleLister) List(selector labels.Selector) ([]*api.DeviceTaintRule, error) {
+	return l.all.List(selector)
 }
 
 // What the informer of this kind is and takes, with the type of its objects.
@@ -104,6 +131,8 @@ func ToDeviceTaintRuleIndexInformer(informer cache.SharedIndexInformer) DeviceTa
 	return clientgo.ToDeviceTaintRuleIndexInformer(informer)
 }
 
+type deviceTaintRuleAccess = clientgo.TypedDeviceTaintRuleInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedResourceClaimInformer        = clientgo.TypedResourceClaimInformer
@@ -139,6 +168,8 @@ func ToTypedResourceClaimInformer(informer ResourceClaimInformer) TypedResourceC
 func ToResourceClaimIndexInformer(informer cache.SharedIndexInformer) ResourceClaimIndexInformer {
 	return clientgo.ToResourceClaimIndexInformer(informer)
 }
+
+type resourceClaimAccess = clientgo.TypedResourceClaimInformer
 
 // What the informer of this kind is and takes, with the type of its objects.
 type (
@@ -176,6 +207,8 @@ func ToResourceClaimTemplateIndexInformer(informer cache.SharedIndexInformer) Re
 	return clientgo.ToResourceClaimTemplateIndexInformer(informer)
 }
 
+type resourceClaimTemplateAccess = clientgo.TypedResourceClaimTemplateInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedResourceSliceInformer        = clientgo.TypedResourceSliceInformer
@@ -211,3 +244,5 @@ func ToTypedResourceSliceInformer(informer ResourceSliceInformer) TypedResourceS
 func ToResourceSliceIndexInformer(informer cache.SharedIndexInformer) ResourceSliceIndexInformer {
 	return clientgo.ToResourceSliceIndexInformer(informer)
 }
+
+type resourceSliceAccess = clientgo.TypedResourceSliceInformer

@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/resource/v1alpha3"
+	labels "k8s.io/apimachinery/pkg/labels"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	clientgo "k8s.io/client-go/informers/resource/v1alpha3"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/resource/v1alpha3"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // DeviceTaintRuleInformer gives the informer and the lister of this kind.
 type DeviceTaintRuleInformer = clientgo.DeviceTaintRuleInformer
@@ -40,6 +45,29 @@ func NewDeviceTaintRuleInformerWithOptions(client kubernetes.Interface, options 
 	return kinds.New[api.DeviceTaintRule](client, "", options)
 }
 
+// DeviceTaintRules gives the informer and the lister of this kind.
+func (v version) DeviceTaintRules() deviceTaintRuleAccess {
+	return deviceTaintRuleInformer{v.Interface.DeviceTaintRules()}
+}
+
+type deviceTaintRuleInformer struct{ deviceTaintRuleAccess }
+
+// Lister returns a lister of what the informer has.
+func (i deviceTaintRuleInformer) Lister() listers.DeviceTaintRuleLister {
+	x := i.Informer().GetIndexer()
+	return deviceTaintRuleLister{listers.NewDeviceTaintRuleLister(x), kinds.ListerOf[*api.DeviceTaintRule](x)}
+}
+
+type deviceTaintRuleLister struct {
+	listers.DeviceTaintRuleLister
+	all kinds.Lister[*api.DeviceTaintRule]
+}
+
+// List returns what has matching labels.
+func (l deviceTaintRuleLister) List(selector labels.Selector) ([]*api.DeviceTaintRule, error) {
+	return l.all.List(selector)
+}
+
 // ResourcePoolStatusRequestInformer gives the informer and the lister of this kind.
 type ResourcePoolStatusRequestInformer = clientgo.ResourcePoolStatusRequestInformer
 
@@ -56,4 +84,29 @@ func NewFilteredResourcePoolStatusRequestInformer(client kubernetes.Interface, r
 // NewResourcePoolStatusRequestInformerWithOptions is NewResourcePoolStatusRequestInformer with more to say.
 func NewResourcePoolStatusRequestInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.ResourcePoolStatusRequest](client, "", options)
+}
+
+// ResourcePoolStatusRequests gives the informer and the lister of this kind.
+func (v version) ResourcePoolStatusRequests() resourcePoolStatusRequestAccess {
+	return resourcePoolStatusRequestInformer{v.Interface.ResourcePoolStatusRequests()}
+}
+
+type resourcePoolStatusRequestInformer struct {
+	resourcePoolStatusRequestAccess
+}
+
+// Lister returns a lister of what the informer has.
+func (i resourcePoolStatusRequestInformer) Lister() listers.ResourcePoolStatusRequestLister {
+	x := i.Informer().GetIndexer()
+	return resourcePoolStatusRequestLister{listers.NewResourcePoolStatusRequestLister(x), kinds.ListerOf[*api.ResourcePoolStatusRequest](x)}
+}
+
+type resourcePoolStatusRequestLister struct {
+	listers.ResourcePoolStatusRequestLister
+	all kinds.Lister[*api.ResourcePoolStatusRequest]
+}
+
+// List returns what has matching labels.
+func (l resourcePoolStatusRequestLister) List(selector labels.Selector) ([]*api.ResourcePoolStatusRequest, error) {
+	return l.all.List(selector)
 }

@@ -48,6 +48,8 @@ func ToDeviceTaintRuleIndexInformer(informer cache.SharedIndexInformer) DeviceTa
 	return clientgo.ToDeviceTaintRuleIndexInformer(informer)
 }
 
+type deviceTaintRuleAccess = clientgo.TypedDeviceTaintRuleInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedResourcePoolStatusRequestInformer        = clientgo.TypedResourcePoolStatusRequestInformer
@@ -83,3 +85,5 @@ func ToTypedResourcePoolStatusRequestInformer(informer ResourcePoolStatusRequest
 func ToResourcePoolStatusRequestIndexInformer(informer cache.SharedIndexInformer) ResourcePoolStatusRequestIndexInformer {
 	return clientgo.ToResourcePoolStatusRequestIndexInformer(informer)
 }
+
+type resourcePoolStatusRequestAccess = clientgo.TypedResourcePoolStatusRequestInformer

@@ -48,6 +48,8 @@ func ToDeviceClassIndexInformer(informer cache.SharedIndexInformer) DeviceClassI
 	return clientgo.ToDeviceClassIndexInformer(informer)
 }
 
+type deviceClassAccess = clientgo.TypedDeviceClassInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedResourceClaimInformer        = clientgo.TypedResourceClaimInformer
@@ -83,6 +85,8 @@ func ToTypedResourceClaimInformer(informer ResourceClaimInformer) TypedResourceC
 func ToResourceClaimIndexInformer(informer cache.SharedIndexInformer) ResourceClaimIndexInformer {
 	return clientgo.ToResourceClaimIndexInformer(informer)
 }
+
+type resourceClaimAccess = clientgo.TypedResourceClaimInformer
 
 // What the informer of this kind is and takes, with the type of its objects.
 type (
@@ -120,6 +124,8 @@ func ToResourceClaimTemplateIndexInformer(informer cache.SharedIndexInformer) Re
 	return clientgo.ToResourceClaimTemplateIndexInformer(informer)
 }
 
+type resourceClaimTemplateAccess = clientgo.TypedResourceClaimTemplateInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedResourceSliceInformer        = clientgo.TypedResourceSliceInformer
@@ -155,3 +161,5 @@ func ToTypedResourceSliceInformer(informer ResourceSliceInformer) TypedResourceS
 func ToResourceSliceIndexInformer(informer cache.SharedIndexInformer) ResourceSliceIndexInformer {
 	return clientgo.ToResourceSliceIndexInformer(informer)
 }
+
+type resourceSliceAccess = clientgo.TypedResourceSliceInformer

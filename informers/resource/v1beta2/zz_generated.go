@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/resource/v1beta2"
+	labels "k8s.io/apimachinery/pkg/labels"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	clientgo "k8s.io/client-go/informers/resource/v1beta2"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/resource/v1beta2"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // DeviceClassInformer gives the informer and the lister of this kind.
 type DeviceClassInformer = clientgo.DeviceClassInformer
@@ -38,6 +43,29 @@ func NewFilteredDeviceClassInformer(client kubernetes.Interface, resyncPeriod ti
 // NewDeviceClassInformerWithOptions is NewDeviceClassInformer with more to say.
 func NewDeviceClassInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.DeviceClass](client, "", options)
+}
+
+// DeviceClasses gives the informer and the lister of this kind.
+func (v version) DeviceClasses() deviceClassAccess {
+	return deviceClassInformer{v.Interface.DeviceClasses()}
+}
+
+type deviceClassInformer struct{ deviceClassAccess }
+
+// Lister returns a lister of what the informer has.
+func (i deviceClassInformer) Lister() listers.DeviceClassLister {
+	x := i.Informer().GetIndexer()
+	return deviceClassLister{listers.NewDeviceClassLister(x), kinds.ListerOf[*api.DeviceClass](x)}
+}
+
+type deviceClassLister struct {
+	listers.DeviceClassLister
+	all kinds.Lister[*api.DeviceClass]
+}
+
+// List returns what has matching labels.
+func (l deviceClassLister) List(selector labels.Selector) ([]*api.DeviceClass, error) {
+	return l.all.List(selector)
 }
 
 // DeviceTaintRuleInformer gives the informer and the lister of this kind.
@@ -58,6 +86,29 @@ func NewDeviceTaintRuleInformerWithOptions(client kubernetes.Interface, options 
 	return kinds.New[api.DeviceTaintRule](client, "", options)
 }
 
+// DeviceTaintRules gives the informer and the lister of this kind.
+func (v version) DeviceTaintRules() deviceTaintRuleAccess {
+	return deviceTaintRuleInformer{v.Interface.DeviceTaintRules()}
+}
+
+type deviceTaintRuleInformer struct{ deviceTaintRuleAccess }
+
+// Lister returns a lister of what the informer has.
+func (i deviceTaintRuleInformer) Lister() listers.DeviceTaintRuleLister {
+	x := i.Informer().GetIndexer()
+	return deviceTaintRuleLister{listers.NewDeviceTaintRuleLister(x), kinds.ListerOf[*api.DeviceTaintRule](x)}
+}
+
+type deviceTaintRuleLister struct {
+	listers.DeviceTaintRuleLister
+	all kinds.Lister[*api.DeviceTaintRule]
+}
+
+// List returns what has matching labels.
+func (l deviceTaintRuleLister) List(selector labels.Selector) ([]*api.DeviceTaintRule, error) {
+	return l.all.List(selector)
+}
+
 // ResourceClaimInformer gives the informer and the lister of this kind.
 type ResourceClaimInformer = clientgo.ResourceClaimInformer
 
@@ -74,6 +125,44 @@ func NewFilteredResourceClaimInformer(client kubernetes.Interface, namespace str
 // NewResourceClaimInformerWithOptions is NewResourceClaimInformer with more to say.
 func NewResourceClaimInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.ResourceClaim](client, namespace, options)
+}
+
+// ResourceClaims gives the informer and the lister of this kind.
+func (v version) ResourceClaims() resourceClaimAccess {
+	return resourceClaimInformer{v.Interface.ResourceClaims()}
+}
+
+type resourceClaimInformer struct{ resourceClaimAccess }
+
+// Lister returns a lister of what the informer has.
+func (i resourceClaimInformer) Lister() listers.ResourceClaimLister {
+	x := i.Informer().GetIndexer()
+	return resourceClaimLister{listers.NewResourceClaimLister(x), kinds.ListerOf[*api.ResourceClaim](x)}
+}
+
+type resourceClaimLister struct {
+	listers.ResourceClaimLister
+	all kinds.Lister[*api.ResourceClaim]
+}
+
+// List returns what has matching labels.
+func (l resourceClaimLister) List(selector labels.Selector) ([]*api.ResourceClaim, error) {
+	return l.all.List(selector)
+}
+
+// ResourceClaims returns a lister of a namespace.
+func (l resourceClaimLister) ResourceClaims(namespace string) listers.ResourceClaimNamespaceLister {
+	return resourceClaimNamespaceLister{l.ResourceClaimLister.ResourceClaims(namespace), l.all.In(namespace)}
+}
+
+type resourceClaimNamespaceLister struct {
+	listers.ResourceClaimNamespaceLister
+	in kinds.Lister[*api.ResourceClaim]
+}
+
+// List returns what has matching labels.
+func (l resourceClaimNamespaceLister) List(selector labels.Selector) ([]*api.ResourceClaim, error) {
+	return l.in.List(selector)
 }
 
 // ResourceClaimTemplateInformer gives the informer and the lister of this kind.
@@ -94,6 +183,44 @@ func NewResourceClaimTemplateInformerWithOptions(client kubernetes.Interface, na
 	return kinds.New[api.ResourceClaimTemplate](client, namespace, options)
 }
 
+// ResourceClaimTemplates gives the informer and the lister of this kind.
+func (v version) ResourceClaimTemplates() resourceClaimTemplateAccess {
+	return resourceClaimTemplateInformer{v.Interface.ResourceClaimTemplates()}
+}
+
+type resourceClaimTemplateInformer struct{ resourceClaimTemplateAccess }
+
+// Lister returns a lister of what the informer has.
+func (i resourceClaimTemplateInformer) Lister() listers.ResourceClaimTemplateLister {
+	x := i.Informer().GetIndexer()
+	return resourceClaimTemplateLister{listers.NewResourceClaimTemplateLister(x), kinds.ListerOf[*api.ResourceClaimTemplate](x)}
+}
+
+type resourceClaimTemplateLister struct {
+	listers.ResourceClaimTemplateLister
+	all kinds.Lister[*api.ResourceClaimTemplate]
+}
+
+// List returns what has matching labels.
+func (l resourceClaimTemplateLister) List(selector labels.Selector) ([]*api.ResourceClaimTemplate, error) {
+	return l.all.List(selector)
+}
+
+// ResourceClaimTemplates returns a lister of a namespace.
+func (l resourceClaimTemplateLister) ResourceClaimTemplates(namespace string) listers.ResourceClaimTemplateNamespaceLister {
+	return resourceClaimTemplateNamespaceLister{l.ResourceClaimTemplateLister.ResourceClaimTemplates(namespace), l.all.In(namespace)}
+}
+
+type resourceClaimTemplateNamespaceLister struct {
+	listers.ResourceClaimTemplateNamespaceLister
+	in kinds.Lister[*api.ResourceClaimTemplate]
+}
+
+// List returns what has matching labels.
+func (l resourceClaimTemplateNamespaceLister) List(selector labels.Selector) ([]*api.ResourceClaimTemplate, error) {
+	return l.in.List(selector)
+}
+
 // ResourceSliceInformer gives the informer and the lister of this kind.
 type ResourceSliceInformer = clientgo.ResourceSliceInformer
 
@@ -110,4 +237,27 @@ func NewFilteredResourceSliceInformer(client kubernetes.Interface, resyncPeriod 
 // NewResourceSliceInformerWithOptions is NewResourceSliceInformer with more to say.
 func NewResourceSliceInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.ResourceSlice](client, "", options)
+}
+
+// ResourceSlices gives the informer and the lister of this kind.
+func (v version) ResourceSlices() resourceSliceAccess {
+	return resourceSliceInformer{v.Interface.ResourceSlices()}
+}
+
+type resourceSliceInformer struct{ resourceSliceAccess }
+
+// Lister returns a lister of what the informer has.
+func (i resourceSliceInformer) Lister() listers.ResourceSliceLister {
+	x := i.Informer().GetIndexer()
+	return resourceSliceLister{listers.NewResourceSliceLister(x), kinds.ListerOf[*api.ResourceSlice](x)}
+}
+
+type resourceSliceLister struct {
+	listers.ResourceSliceLister
+	all kinds.Lister[*api.ResourceSlice]
+}
+
+// List returns what has matching labels.
+func (l resourceSliceLister) List(selector labels.Selector) ([]*api.ResourceSlice, error) {
+	return l.all.List(selector)
 }

@@ -47,3 +47,5 @@ func ToTypedPriorityClassInformer(informer PriorityClassInformer) TypedPriorityC
 func ToPriorityClassIndexInformer(informer cache.SharedIndexInformer) PriorityClassIndexInformer {
 	return clientgo.ToPriorityClassIndexInformer(informer)
 }
+
+type priorityClassAccess = clientgo.TypedPriorityClassInformer

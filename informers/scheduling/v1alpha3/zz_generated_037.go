@@ -10,9 +10,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/scheduling/v1alpha3"
+	labels "k8s.io/apimachinery/pkg/labels"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	clientgo "k8s.io/client-go/informers/scheduling/v1alpha3"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/scheduling/v1alpha3"
 	time "time"
 )
 
@@ -21,8 +23,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // CompositePodGroupInformer gives the informer and the lister of this kind.
 type CompositePodGroupInformer = clientgo.CompositePodGroupInformer
@@ -40,6 +45,44 @@ func NewFilteredCompositePodGroupInformer(client kubernetes.Interface, namespace
 // NewCompositePodGroupInformerWithOptions is NewCompositePodGroupInformer with more to say.
 func NewCompositePodGroupInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.CompositePodGroup](client, namespace, options)
+}
+
+// CompositePodGroups gives the informer and the lister of this kind.
+func (v version) CompositePodGroups() compositePodGroupAccess {
+	return compositePodGroupInformer{v.Interface.CompositePodGroups()}
+}
+
+type compositePodGroupInformer struct{ compositePodGroupAccess }
+
+// Lister returns a lister of what the informer has.
+func (i compositePodGroupInformer) Lister() listers.CompositePodGroupLister {
+	x := i.Informer().GetIndexer()
+	return compositePodGroupLister{listers.NewCompositePodGroupLister(x), kinds.ListerOf[*api.CompositePodGroup](x)}
+}
+
+type compositePodGroupLister struct {
+	listers.CompositePodGroupLister
+	all kinds.Lister[*api.CompositePodGroup]
+}
+
+// List returns what has matching labels.
+func (l compositePodGroupLister) List(selector labels.Selector) ([]*api.CompositePodGroup, error) {
+	return l.all.List(selector)
+}
+
+// CompositePodGroups returns a lister of a namespace.
+func (l compositePodGroupLister) CompositePodGroups(namespace string) listers.CompositePodGroupNamespaceLister {
+	return compositePodGroupNamespaceLister{l.CompositePodGroupLister.CompositePodGroups(namespace), l.all.In(namespace)}
+}
+
+type compositePodGroupNamespaceLister struct {
+	listers.CompositePodGroupNamespaceLister
+	in kinds.Lister[*api.CompositePodGroup]
+}
+
+// List returns what has matching labels.
+func (l compositePodGroupNamespaceLister) List(selector labels.Selector) ([]*api.CompositePodGroup, error) {
+	return l.in.List(selector)
 }
 
 // What the informer of this kind is and takes, with the type of its objects.
@@ -78,6 +121,8 @@ func ToCompositePodGroupIndexInformer(informer cache.SharedIndexInformer) Compos
 	return clientgo.ToCompositePodGroupIndexInformer(informer)
 }
 
+type compositePodGroupAccess = clientgo.TypedCompositePodGroupInformer
+
 // PodGroupInformer gives the informer and the lister of this kind.
 type PodGroupInformer = clientgo.PodGroupInformer
 
@@ -94,6 +139,42 @@ func NewFilteredPodGroupInformer(client kubernetes.Interface, namespace string, 
 // NewPodGroupInformerWithOptions is NewPodGroupInformer with more to say.
 func NewPodGroupInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.PodGroup](client, namespace, options)
+}
+
+// PodGroups gives the informer and the lister of this kind.
+func (v version) PodGroups() podGroupAccess { return podGroupInformer{v.Interface.PodGroups()} }
+
+type podGroupInformer struct{ podGroupAccess }
+
+// Lister returns a lister of what the informer has.
+func (i podGroupInformer) Lister() listers.PodGroupLister {
+	x := i.Informer().GetIndexer()
+	return podGroupLister{listers.NewPodGroupLister(x), kinds.ListerOf[*api.PodGroup](x)}
+}
+
+type podGroupLister struct {
+	listers.PodGroupLister
+	all kinds.Lister[*api.PodGroup]
+}
+
+// List returns what has matching labels.
+func (l podGroupLister) List(selector labels.Selector) ([]*api.PodGroup, error) {
+	return l.all.List(selector)
+}
+
+// PodGroups returns a lister of a namespace.
+func (l podGroupLister) PodGroups(namespace string) listers.PodGroupNamespaceLister {
+	return podGroupNamespaceLister{l.PodGroupLister.PodGroups(namespace), l.all.In(namespace)}
+}
+
+type podGroupNamespaceLister struct {
+	listers.PodGroupNamespaceLister
+	in kinds.Lister[*api.PodGroup]
+}
+
+// List returns what has matching labels.
+func (l podGroupNamespaceLister) List(selector labels.Selector) ([]*api.PodGroup, error) {
+	return l.in.List(selector)
 }
 
 // What the informer of this kind is and takes, with the type of its objects.
@@ -132,6 +213,8 @@ func ToPodGroupIndexInformer(informer cache.SharedIndexInformer) PodGroupIndexIn
 	return clientgo.ToPodGroupIndexInformer(informer)
 }
 
+type podGroupAccess = clientgo.TypedPodGroupInformer
+
 // WorkloadInformer gives the informer and the lister of this kind.
 type WorkloadInformer = clientgo.WorkloadInformer
 
@@ -148,6 +231,42 @@ func NewFilteredWorkloadInformer(client kubernetes.Interface, namespace string, 
 // NewWorkloadInformerWithOptions is NewWorkloadInformer with more to say.
 func NewWorkloadInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.Workload](client, namespace, options)
+}
+
+// Workloads gives the informer and the lister of this kind.
+func (v version) Workloads() workloadAccess { return workloadInformer{v.Interface.Workloads()} }
+
+type workloadInformer struct{ workloadAccess }
+
+// Lister returns a lister of what the informer has.
+func (i workloadInformer) Lister() listers.WorkloadLister {
+	x := i.Informer().GetIndexer()
+	return workloadLister{listers.NewWorkloadLister(x), kinds.ListerOf[*api.Workload](x)}
+}
+
+type workloadLister struct {
+	listers.WorkloadLister
+	all kinds.Lister[*api.Workload]
+}
+
+// List returns what has matching labels.
+func (l workloadLister) List(selector labels.Selector) ([]*api.Workload, error) {
+	return l.all.List(selector)
+}
+
+// Workloads returns a lister of a namespace.
+func (l workloadLister) Workloads(namespace string) listers.WorkloadNamespaceLister {
+	return workloadNamespaceLister{l.WorkloadLister.Workloads(namespace), l.all.In(namespace)}
+}
+
+type workloadNamespaceLister struct {
+	listers.WorkloadNamespaceLister
+	in kinds.Lister[*api.Workload]
+}
+
+// List returns what has matching labels.
+func (l workloadNamespaceLister) List(selector labels.Selector) ([]*api.Workload, error) {
+	return l.in.List(selector)
 }
 
 // What the informer of this kind is and takes, with the type of its objects.
@@ -185,3 +304,5 @@ func ToTypedWorkloadInformer(informer WorkloadInformer) TypedWorkloadInformer {
 func ToWorkloadIndexInformer(informer cache.SharedIndexInformer) WorkloadIndexInformer {
 	return clientgo.ToWorkloadIndexInformer(informer)
 }
+
+type workloadAccess = clientgo.TypedWorkloadInformer

@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/scheduling/v1beta1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	clientgo "k8s.io/client-go/informers/scheduling/v1beta1"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/scheduling/v1beta1"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // PriorityClassInformer gives the informer and the lister of this kind.
 type PriorityClassInformer = clientgo.PriorityClassInformer
@@ -38,4 +43,27 @@ func NewFilteredPriorityClassInformer(client kubernetes.Interface, resyncPeriod 
 // NewPriorityClassInformerWithOptions is NewPriorityClassInformer with more to say.
 func NewPriorityClassInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.PriorityClass](client, "", options)
+}
+
+// PriorityClasses gives the informer and the lister of this kind.
+func (v version) PriorityClasses() priorityClassAccess {
+	return priorityClassInformer{v.Interface.PriorityClasses()}
+}
+
+type priorityClassInformer struct{ priorityClassAccess }
+
+// Lister returns a lister of what the informer has.
+func (i priorityClassInformer) Lister() listers.PriorityClassLister {
+	x := i.Informer().GetIndexer()
+	return priorityClassLister{listers.NewPriorityClassLister(x), kinds.ListerOf[*api.PriorityClass](x)}
+}
+
+type priorityClassLister struct {
+	listers.PriorityClassLister
+	all kinds.Lister[*api.PriorityClass]
+}
+
+// List returns what has matching labels.
+func (l priorityClassLister) List(selector labels.Selector) ([]*api.PriorityClass, error) {
+	return l.all.List(selector)
 }

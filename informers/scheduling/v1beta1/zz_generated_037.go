@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/scheduling/v1beta1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	clientgo "k8s.io/client-go/informers/scheduling/v1beta1"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/scheduling/v1beta1"
 	time "time"
 )
 
@@ -30,6 +32,42 @@ func NewFilteredPodGroupInformer(client kubernetes.Interface, namespace string, 
 // NewPodGroupInformerWithOptions is NewPodGroupInformer with more to say.
 func NewPodGroupInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.PodGroup](client, namespace, options)
+}
+
+// PodGroups gives the informer and the lister of this kind.
+func (v version) PodGroups() podGroupAccess { return podGroupInformer{v.Interface.PodGroups()} }
+
+type podGroupInformer struct{ podGroupAccess }
+
+// Lister returns a lister of what the informer has.
+func (i podGroupInformer) Lister() listers.PodGroupLister {
+	x := i.Informer().GetIndexer()
+	return podGroupLister{listers.NewPodGroupLister(x), kinds.ListerOf[*api.PodGroup](x)}
+}
+
+type podGroupLister struct {
+	listers.PodGroupLister
+	all kinds.Lister[*api.PodGroup]
+}
+
+// List returns what has matching labels.
+func (l podGroupLister) List(selector labels.Selector) ([]*api.PodGroup, error) {
+	return l.all.List(selector)
+}
+
+// PodGroups returns a lister of a namespace.
+func (l podGroupLister) PodGroups(namespace string) listers.PodGroupNamespaceLister {
+	return podGroupNamespaceLister{l.PodGroupLister.PodGroups(namespace), l.all.In(namespace)}
+}
+
+type podGroupNamespaceLister struct {
+	listers.PodGroupNamespaceLister
+	in kinds.Lister[*api.PodGroup]
+}
+
+// List returns what has matching labels.
+func (l podGroupNamespaceLister) List(selector labels.Selector) ([]*api.PodGroup, error) {
+	return l.in.List(selector)
 }
 
 // What the informer of this kind is and takes, with the type of its objects.
@@ -68,6 +106,8 @@ func ToPodGroupIndexInformer(informer cache.SharedIndexInformer) PodGroupIndexIn
 	return clientgo.ToPodGroupIndexInformer(informer)
 }
 
+type podGroupAccess = clientgo.TypedPodGroupInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedPriorityClassInformer        = clientgo.TypedPriorityClassInformer
@@ -104,6 +144,8 @@ func ToPriorityClassIndexInformer(informer cache.SharedIndexInformer) PriorityCl
 	return clientgo.ToPriorityClassIndexInformer(informer)
 }
 
+type priorityClassAccess = clientgo.TypedPriorityClassInformer
+
 // WorkloadInformer gives the informer and the lister of this kind.
 type WorkloadInformer = clientgo.WorkloadInformer
 
@@ -120,6 +162,42 @@ func NewFilteredWorkloadInformer(client kubernetes.Interface, namespace string, 
 // NewWorkloadInformerWithOptions is NewWorkloadInformer with more to say.
 func NewWorkloadInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.Workload](client, namespace, options)
+}
+
+// Workloads gives the informer and the lister of this kind.
+func (v version) Workloads() workloadAccess { return workloadInformer{v.Interface.Workloads()} }
+
+type workloadInformer struct{ workloadAccess }
+
+// Lister returns a lister of what the informer has.
+func (i workloadInformer) Lister() listers.WorkloadLister {
+	x := i.Informer().GetIndexer()
+	return workloadLister{listers.NewWorkloadLister(x), kinds.ListerOf[*api.Workload](x)}
+}
+
+type workloadLister struct {
+	listers.WorkloadLister
+	all kinds.Lister[*api.Workload]
+}
+
+// List returns what has matching labels.
+func (l workloadLister) List(selector labels.Selector) ([]*api.Workload, error) {
+	return l.all.List(selector)
+}
+
+// Workloads returns a lister of a namespace.
+func (l workloadLister) Workloads(namespace string) listers.WorkloadNamespaceLister {
+	return workloadNamespaceLister{l.WorkloadLister.Workloads(namespace), l.all.In(namespace)}
+}
+
+type workloadNamespaceLister struct {
+	listers.WorkloadNamespaceLister
+	in kinds.Lister[*api.Workload]
+}
+
+// List returns what has matching labels.
+func (l workloadNamespaceLister) List(selector labels.Selector) ([]*api.Workload, error) {
+	return l.in.List(selector)
 }
 
 // What the informer of this kind is and takes, with the type of its objects.
@@ -157,3 +235,5 @@ func ToTypedWorkloadInformer(informer WorkloadInformer) TypedWorkloadInformer {
 func ToWorkloadIndexInformer(informer cache.SharedIndexInformer) WorkloadIndexInformer {
 	return clientgo.ToWorkloadIndexInformer(informer)
 }
+
+type workloadAccess = clientgo.TypedWorkloadInformer

@@ -8,9 +8,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/storage/v1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	clientgo "k8s.io/client-go/informers/storage/v1"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/storage/v1"
 	time "time"
 )
 
@@ -19,8 +21,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // CSIDriverInformer gives the informer and the lister of this kind.
 type CSIDriverInformer = clientgo.CSIDriverInformer
@@ -38,6 +43,27 @@ func NewFilteredCSIDriverInformer(client kubernetes.Interface, resyncPeriod time
 // NewCSIDriverInformerWithOptions is NewCSIDriverInformer with more to say.
 func NewCSIDriverInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.CSIDriver](client, "", options)
+}
+
+// CSIDrivers gives the informer and the lister of this kind.
+func (v version) CSIDrivers() cSIDriverAccess { return cSIDriverInformer{v.Interface.CSIDrivers()} }
+
+type cSIDriverInformer struct{ cSIDriverAccess }
+
+// Lister returns a lister of what the informer has.
+func (i cSIDriverInformer) Lister() listers.CSIDriverLister {
+	x := i.Informer().GetIndexer()
+	return cSIDriverLister{listers.NewCSIDriverLister(x), kinds.ListerOf[*api.CSIDriver](x)}
+}
+
+type cSIDriverLister struct {
+	listers.CSIDriverLister
+	all kinds.Lister[*api.CSIDriver]
+}
+
+// List returns what has matching labels.
+func (l cSIDriverLister) List(selector labels.Selector) ([]*api.CSIDriver, error) {
+	return l.all.List(selector)
 }
 
 // CSINodeInformer gives the informer and the lister of this kind.
@@ -58,6 +84,27 @@ func NewCSINodeInformerWithOptions(client kubernetes.Interface, options internal
 	return kinds.New[api.CSINode](client, "", options)
 }
 
+// CSINodes gives the informer and the lister of this kind.
+func (v version) CSINodes() cSINodeAccess { return cSINodeInformer{v.Interface.CSINodes()} }
+
+type cSINodeInformer struct{ cSINodeAccess }
+
+// Lister returns a lister of what the informer has.
+func (i cSINodeInformer) Lister() listers.CSINodeLister {
+	x := i.Informer().GetIndexer()
+	return cSINodeLister{listers.NewCSINodeLister(x), kinds.ListerOf[*api.CSINode](x)}
+}
+
+type cSINodeLister struct {
+	listers.CSINodeLister
+	all kinds.Lister[*api.CSINode]
+}
+
+// List returns what has matching labels.
+func (l cSINodeLister) List(selector labels.Selector) ([]*api.CSINode, error) {
+	return l.all.List(selector)
+}
+
 // CSIStorageCapacityInformer gives the informer and the lister of this kind.
 type CSIStorageCapacityInformer = clientgo.CSIStorageCapacityInformer
 
@@ -74,6 +121,44 @@ func NewFilteredCSIStorageCapacityInformer(client kubernetes.Interface, namespac
 // NewCSIStorageCapacityInformerWithOptions is NewCSIStorageCapacityInformer with more to say.
 func NewCSIStorageCapacityInformerWithOptions(client kubernetes.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.CSIStorageCapacity](client, namespace, options)
+}
+
+// CSIStorageCapacities gives the informer and the lister of this kind.
+func (v version) CSIStorageCapacities() cSIStorageCapacityAccess {
+	return cSIStorageCapacityInformer{v.Interface.CSIStorageCapacities()}
+}
+
+type cSIStorageCapacityInformer struct{ cSIStorageCapacityAccess }
+
+// Lister returns a lister of what the informer has.
+func (i cSIStorageCapacityInformer) Lister() listers.CSIStorageCapacityLister {
+	x := i.Informer().GetIndexer()
+	return cSIStorageCapacityLister{listers.NewCSIStorageCapacityLister(x), kinds.ListerOf[*api.CSIStorageCapacity](x)}
+}
+
+type cSIStorageCapacityLister struct {
+	listers.CSIStorageCapacityLister
+	all kinds.Lister[*api.CSIStorageCapacity]
+}
+
+// List returns what has matching labels.
+func (l cSIStorageCapacityLister) List(selector labels.Selector) ([]*api.CSIStorageCapacity, error) {
+	return l.all.List(selector)
+}
+
+// CSIStorageCapacities returns a lister of a namespace.
+func (l cSIStorageCapacityLister) CSIStorageCapacities(namespace string) listers.CSIStorageCapacityNamespaceLister {
+	return cSIStorageCapacityNamespaceLister{l.CSIStorageCapacityLister.CSIStorageCapacities(namespace), l.all.In(namespace)}
+}
+
+type cSIStorageCapacityNamespaceLister struct {
+	listers.CSIStorageCapacityNamespaceLister
+	in kinds.Lister[*api.CSIStorageCapacity]
+}
+
+// List returns what has matching labels.
+func (l cSIStorageCapacityNamespaceLister) List(selector labels.Selector) ([]*api.CSIStorageCapacity, error) {
+	return l.in.List(selector)
 }
 
 // StorageClassInformer gives the informer and the lister of this kind.
@@ -94,6 +179,29 @@ func NewStorageClassInformerWithOptions(client kubernetes.Interface, options int
 	return kinds.New[api.StorageClass](client, "", options)
 }
 
+// StorageClasses gives the informer and the lister of this kind.
+func (v version) StorageClasses() storageClassAccess {
+	return storageClassInformer{v.Interface.StorageClasses()}
+}
+
+type storageClassInformer struct{ storageClassAccess }
+
+// Lister returns a lister of what the informer has.
+func (i storageClassInformer) Lister() listers.StorageClassLister {
+	x := i.Informer().GetIndexer()
+	return storageClassLister{listers.NewStorageClassLister(x), kinds.ListerOf[*api.StorageClass](x)}
+}
+
+type storageClassLister struct {
+	listers.StorageClassLister
+	all kinds.Lister[*api.StorageClass]
+}
+
+// List returns what has matching labels.
+func (l storageClassLister) List(selector labels.Selector) ([]*api.StorageClass, error) {
+	return l.all.List(selector)
+}
+
 // VolumeAttachmentInformer gives the informer and the lister of this kind.
 type VolumeAttachmentInformer = clientgo.VolumeAttachmentInformer
 
@@ -112,6 +220,29 @@ func NewVolumeAttachmentInformerWithOptions(client kubernetes.Interface, options
 	return kinds.New[api.VolumeAttachment](client, "", options)
 }
 
+// VolumeAttachments gives the informer and the lister of this kind.
+func (v version) VolumeAttachments() volumeAttachmentAccess {
+	return volumeAttachmentInformer{v.Interface.VolumeAttachments()}
+}
+
+type volumeAttachmentInformer struct{ volumeAttachmentAccess }
+
+// Lister returns a lister of what the informer has.
+func (i volumeAttachmentInformer) Lister() listers.VolumeAttachmentLister {
+	x := i.Informer().GetIndexer()
+	return volumeAttachmentLister{listers.NewVolumeAttachmentLister(x), kinds.ListerOf[*api.VolumeAttachment](x)}
+}
+
+type volumeAttachmentLister struct {
+	listers.VolumeAttachmentLister
+	all kinds.Lister[*api.VolumeAttachment]
+}
+
+// List returns what has matching labels.
+func (l volumeAttachmentLister) List(selector labels.Selector) ([]*api.VolumeAttachment, error) {
+	return l.all.List(selector)
+}
+
 // VolumeAttributesClassInformer gives the informer and the lister of this kind.
 type VolumeAttributesClassInformer = clientgo.VolumeAttributesClassInformer
 
@@ -128,4 +259,27 @@ func NewFilteredVolumeAttributesClassInformer(client kubernetes.Interface, resyn
 // NewVolumeAttributesClassInformerWithOptions is NewVolumeAttributesClassInformer with more to say.
 func NewVolumeAttributesClassInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.VolumeAttributesClass](client, "", options)
+}
+
+// VolumeAttributesClasses gives the informer and the lister of this kind.
+func (v version) VolumeAttributesClasses() volumeAttributesClassAccess {
+	return volumeAttributesClassInformer{v.Interface.VolumeAttributesClasses()}
+}
+
+type volumeAttributesClassInformer struct{ volumeAttributesClassAccess }
+
+// Lister returns a lister of what the informer has.
+func (i volumeAttributesClassInformer) Lister() listers.VolumeAttributesClassLister {
+	x := i.Informer().GetIndexer()
+	return volumeAttributesClassLister{listers.NewVolumeAttributesClassLister(x), kinds.ListerOf[*api.VolumeAttributesClass](x)}
+}
+
+type volumeAttributesClassLister struct {
+	listers.VolumeAttributesClassLister
+	all kinds.Lister[*api.VolumeAttributesClass]
+}
+
+// List returns what has matching labels.
+func (l volumeAttributesClassLister) List(selector labels.Selector) ([]*api.VolumeAttributesClass, error) {
+	return l.all.List(selector)
 }

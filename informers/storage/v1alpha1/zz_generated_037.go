@@ -48,6 +48,8 @@ func ToCSIStorageCapacityIndexInformer(informer cache.SharedIndexInformer) CSISt
 	return clientgo.ToCSIStorageCapacityIndexInformer(informer)
 }
 
+type cSIStorageCapacityAccess = clientgo.TypedCSIStorageCapacityInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedVolumeAttachmentInformer        = clientgo.TypedVolumeAttachmentInformer
@@ -84,6 +86,8 @@ func ToVolumeAttachmentIndexInformer(informer cache.SharedIndexInformer) VolumeA
 	return clientgo.ToVolumeAttachmentIndexInformer(informer)
 }
 
+type volumeAttachmentAccess = clientgo.TypedVolumeAttachmentInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedVolumeAttributesClassInformer        = clientgo.TypedVolumeAttributesClassInformer
@@ -119,3 +123,5 @@ func ToTypedVolumeAttributesClassInformer(informer VolumeAttributesClassInformer
 func ToVolumeAttributesClassIndexInformer(informer cache.SharedIndexInformer) VolumeAttributesClassIndexInformer {
 	return clientgo.ToVolumeAttributesClassIndexInformer(informer)
 }
+
+type volumeAttributesClassAccess = clientgo.TypedVolumeAttributesClassInformer

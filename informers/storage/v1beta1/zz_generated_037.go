@@ -48,6 +48,8 @@ func ToCSIDriverIndexInformer(informer cache.SharedIndexInformer) CSIDriverIndex
 	return clientgo.ToCSIDriverIndexInformer(informer)
 }
 
+type cSIDriverAccess = clientgo.TypedCSIDriverInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedCSINodeInformer        = clientgo.TypedCSINodeInformer
@@ -83,6 +85,8 @@ func ToTypedCSINodeInformer(informer CSINodeInformer) TypedCSINodeInformer {
 func ToCSINodeIndexInformer(informer cache.SharedIndexInformer) CSINodeIndexInformer {
 	return clientgo.ToCSINodeIndexInformer(informer)
 }
+
+type cSINodeAccess = clientgo.TypedCSINodeInformer
 
 // What the informer of this kind is and takes, with the type of its objects.
 type (
@@ -120,6 +124,8 @@ func ToCSIStorageCapacityIndexInformer(informer cache.SharedIndexInformer) CSISt
 	return clientgo.ToCSIStorageCapacityIndexInformer(informer)
 }
 
+type cSIStorageCapacityAccess = clientgo.TypedCSIStorageCapacityInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedStorageClassInformer        = clientgo.TypedStorageClassInformer
@@ -155,6 +161,8 @@ func ToTypedStorageClassInformer(informer StorageClassInformer) TypedStorageClas
 func ToStorageClassIndexInformer(informer cache.SharedIndexInformer) StorageClassIndexInformer {
 	return clientgo.ToStorageClassIndexInformer(informer)
 }
+
+type storageClassAccess = clientgo.TypedStorageClassInformer
 
 // What the informer of this kind is and takes, with the type of its objects.
 type (
@@ -192,6 +200,8 @@ func ToVolumeAttachmentIndexInformer(informer cache.SharedIndexInformer) VolumeA
 	return clientgo.ToVolumeAttachmentIndexInformer(informer)
 }
 
+type volumeAttachmentAccess = clientgo.TypedVolumeAttachmentInformer
+
 // What the informer of this kind is and takes, with the type of its objects.
 type (
 	TypedVolumeAttributesClassInformer        = clientgo.TypedVolumeAttributesClassInformer
@@ -227,3 +237,5 @@ func ToTypedVolumeAttributesClassInformer(informer VolumeAttributesClassInformer
 func ToVolumeAttributesClassIndexInformer(informer cache.SharedIndexInformer) VolumeAttributesClassIndexInformer {
 	return clientgo.ToVolumeAttributesClassIndexInformer(informer)
 }
+
+type volumeAttributesClassAccess = clientgo.TypedVolumeAttributesClassInformer

@@ -10,9 +10,11 @@ import (
 	cache "github.com/kinform/kinform/cache"
 	kinds "github.com/kinform/kinform/informers/internal/kinds"
 	api "k8s.io/api/storagemigration/v1"
+	labels "k8s.io/apimachinery/pkg/labels"
 	internalinterfaces "k8s.io/client-go/informers/internalinterfaces"
 	clientgo "k8s.io/client-go/informers/storagemigration/v1"
 	kubernetes "k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/storagemigration/v1"
 	time "time"
 )
 
@@ -21,8 +23,11 @@ type Interface = clientgo.Interface
 
 // New returns the Interface of a factory.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
-	return clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)
+	return version{clientgo.New(kinds.Through(f, namespace, tweakListOptions), namespace, tweakListOptions)}
 }
+
+// version gives informers with listers of our own.
+type version struct{ Interface }
 
 // StorageVersionMigrationInformer gives the informer and the lister of this kind.
 type StorageVersionMigrationInformer = clientgo.StorageVersionMigrationInformer
@@ -40,6 +45,29 @@ func NewFilteredStorageVersionMigrationInformer(client kubernetes.Interface, res
 // NewStorageVersionMigrationInformerWithOptions is NewStorageVersionMigrationInformer with more to say.
 func NewStorageVersionMigrationInformerWithOptions(client kubernetes.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return kinds.New[api.StorageVersionMigration](client, "", options)
+}
+
+// StorageVersionMigrations gives the informer and the lister of this kind.
+func (v version) StorageVersionMigrations() storageVersionMigrationAccess {
+	return storageVersionMigrationInformer{v.Interface.StorageVersionMigrations()}
+}
+
+type storageVersionMigrationInformer struct{ storageVersionMigrationAccess }
+
+// Lister returns a lister of what the informer has.
+func (i storageVersionMigrationInformer) Lister() listers.StorageVersionMigrationLister {
+	x := i.Informer().GetIndexer()
+	return storageVersionMigrationLister{listers.NewStorageVersionMigrationLister(x), kinds.ListerOf[*api.StorageVersionMigration](x)}
+}
+
+type storageVersionMigrationLister struct {
+	listers.StorageVersionMigrationLister
+	all kinds.Lister[*api.StorageVersionMigration]
+}
+
+// List returns what has matching labels.
+func (l storageVersionMigrationLister) List(selector labels.Selector) ([]*api.StorageVersionMigration, error) {
+	return l.all.List(selector)
 }
 
 // What the informer of this kind is and takes, with the type of its objects.
@@ -77,3 +105,5 @@ func ToTypedStorageVersionMigrationInformer(informer StorageVersionMigrationInfo
 func ToStorageVersionMigrationIndexInformer(informer cache.SharedIndexInformer) StorageVersionMigrationIndexInformer {
 	return clientgo.ToStorageVersionMigrationIndexInformer(informer)
 }
+
+type storageVersionMigrationAccess = clientgo.TypedStorageVersionMigrationInformer

@@ -47,3 +47,5 @@ func ToTypedStorageVersionMigrationInformer(informer StorageVersionMigrationInfo
 func ToStorageVersionMigrationIndexInformer(informer cache.SharedIndexInformer) StorageVersionMigrationIndexInformer {
 	return clientgo.ToStorageVersionMigrationIndexInformer(informer)
 }
+
+type storageVersionMigrationAccess = clientgo.TypedStorageVersionMigrationInformer

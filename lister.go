@@ -116,11 +116,5 @@ func (l Lister[T]) matching(s labels.Selector) iter.Seq[*engine.Record] {
 	if s == nil || s.Empty() {
 		return l.records()
 	}
-	return func(yield func(*engine.Record) bool) {
-		for r := range l.records() {
-			if s.Matches(r.Labels()) && !yield(r) {
-				return
-			}
-		}
-	}
+	return engine.Matching(l.records(), func(all engine.Labels) bool { return s.Matches(all) })
 }

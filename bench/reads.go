@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kinform/kinform"
+	"github.com/kinform/kinform/internal/objects"
 )
 
 // podReader is what is measured of an informer's reads. Each returns how many objects
@@ -19,6 +22,7 @@ type podReader struct {
 	all     func(visit func(*corev1.Pod)) error
 	get     func(namespace, name string) (*corev1.Pod, error)
 	byIndex func(node string) (int, error)
+	choose  func(labels.Selector) (int, error)
 	nodes   func() []string
 }
 
@@ -35,6 +39,16 @@ func reads(ctx context.Context, t task) (metrics, error) {
 	}
 	waitQuiet()
 	m := metrics{}
+	few, want := onePercent(t.Objects)
+	for _, metric := range []struct {
+		name  string
+		times int
+	}{{"first choice", 1}, {"second choice", 1}, {"choice", 20}} {
+		settle()
+		if m[metric.name], err = r.timeChoices(metric.times, few, want); err != nil {
+			return nil, err
+		}
+	}
 	for _, name := range []string{"first list", "second list"} {
 		settle()
 		if m[name], err = r.timeLists(1, t.Objects); err != nil {
@@ -102,6 +116,10 @@ func factoryReader(ctx context.Context, t task) (podReader, error) {
 			some, err := inf.GetIndexer().ByIndex(byNode, node)
 			return len(some), err
 		},
+		choose: func(s labels.Selector) (int, error) {
+			some, err := pods.Lister().List(s)
+			return len(some), err
+		},
 		nodes: func() []string { return inf.GetIndexer().ListIndexFuncValues(byNode) },
 	}, nil
 }
@@ -134,6 +152,12 @@ func nativeReader(ctx context.Context, t task) (podReader, error) {
 			}
 			return n, nil
 		},
+		choose: func(s labels.Selector) (n int, err error) {
+			for range inf.Lister().Select(s) {
+				n++
+			}
+			return n, nil
+		},
 		nodes: index.Values,
 	}, nil
 }
@@ -149,6 +173,32 @@ func (r podReader) timeLists(times, objects int) (float64, error) {
 		return err
 	})
 }
+
+// timeChoices returns how long it takes to list what a selector matches.
+func (r podReader) timeChoices(times int, s labels.Selector, want int) (float64, error) {
+	return timed(times, func(int) error {
+		n, err := r.choose(s)
+		if err == nil && n != want {
+			err = fmt.Errorf("%s: the lister has %d of %d objects", s, n, want)
+		}
+		return err
+	})
+}
+
+// onePercent returns a selector of about one in a hundred of the server's pods, and how
+// many those are.
+func onePercent(n int) (labels.Selector, int) {
+	counts := map[string]int{}
+	for p := range objects.New(objects.Options{Seed: 1}).Pods(n) {
+		counts[p.Labels[partOf]]++
+	}
+	delete(counts, "")
+	far := func(part string) int { return max(counts[part]-n/100, n/100-counts[part]) }
+	part := slices.MinFunc(slices.Sorted(maps.Keys(counts)), func(a, b string) int { return far(a) - far(b) })
+	return labels.SelectorFromSet(labels.Set{partOf: part}), counts[part]
+}
+
+const partOf = "app.kubernetes.io/part-of"
 
 // timed returns how many seconds one call takes.
 func timed(n int, call func(i int) error) (float64, error) {

@@ -64,10 +64,8 @@ func selective(store Store, selector labels.Selector) *sharedIndexer {
 // choose calls appendFn for the objects of the records that have matching labels, but
 // for those that cannot be decoded.
 func (x *sharedIndexer) choose(records iter.Seq[*engine.Record], selector labels.Selector, appendFn AppendFunc) {
-	for r := range records {
-		if !selector.Matches(r.Labels()) {
-			continue
-		}
+	match := func(l engine.Labels) bool { return selector.Matches(l) }
+	for r := range engine.Matching(records, match) {
 		if obj, err := x.object(r, engine.Read); err == nil {
 			appendFn(obj)
 		}

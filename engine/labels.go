@@ -45,6 +45,23 @@ func (l Labels) All() iter.Seq2[string, string] {
 	}
 }
 
+// Matching yields the records whose labels match. Those that share their labels are
+// mostly side by side, and asked for once.
+func Matching(records iter.Seq[*Record], match func(Labels) bool) iter.Seq[*Record] {
+	return func(yield func(*Record) bool) {
+		var last *labelSet
+		matches := false
+		for r := range records {
+			if r.labels != last || last == nil {
+				last, matches = r.labels, match(r.Labels())
+			}
+			if matches && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
 // Lookup returns the value of a label and whether it is there.
 func (l Labels) Lookup(key string) (string, bool) {
 	for k, v := range l.All() {

@@ -170,7 +170,9 @@ type (
 
 func (f *forest) DeepCopyObject() runtime.Object {
 	c := *f
-	c.Parent = f.Parent.DeepCopyObject().(*forest) // without end if f is its own parent
+	if f.Parent != nil {
+		c.Parent = f.Parent.DeepCopyObject().(*forest) // without end if f is its own parent
+	}
 	return &c
 }
 

@@ -84,6 +84,42 @@ func ExampleView() {
 	// Output: Pod web <nil>
 }
 
+// A struct of the program's own names the fields that it wants; nothing else is decoded.
+func ExampleView_fields() {
+	server, err := apisim.Start(apisim.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	createPod(ctx, server, "web", "node-7")
+
+	type placed struct {
+		Spec struct {
+			NodeName   string `json:"nodeName"`
+			Containers []struct {
+				Image string `json:"image"`
+			} `json:"containers"`
+		} `json:"spec"`
+	}
+	pods, err := kinform.New[*corev1.Pod](server.Config(), kinform.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	where, err := kinform.View[*placed](pods)
+	if err != nil {
+		log.Fatal(err)
+	}
+	go pods.Run(ctx)
+	if err := where.WaitSynced(ctx); err != nil {
+		log.Fatal(err)
+	}
+	pod, err := where.Lister().Get("default/web")
+	fmt.Println(pod.Spec.NodeName, pod.Spec.Containers[0].Image, err)
+	// Output: node-7 i <nil>
+}
+
 func createPod(ctx context.Context, server *apisim.Server, name, node string) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "web"}},

@@ -84,7 +84,7 @@ func (f *Factory) coreFor(t reflect.Type, asked Options) (*core, error) {
 	}
 	selection := o.selects(resource)
 	for _, s := range f.cores {
-		if s.selection != selection || !s.canShow(t) {
+		if s.selection != selection || s.canShow(t) != nil {
 			continue
 		}
 		if err := agree(s.query.String(), s.options, o); err != nil {

@@ -46,13 +46,29 @@ func New[T any](cfg *rest.Config, o Options) (*Informer[T], error) {
 
 // View returns another way of reading an informer's objects: the same watch, the
 // same store, the same Run. An informer of metadata has no other views.
+//
+// U may point to a struct of your own that names, by its JSON tags, the fields that the
+// program wants. Only those are decoded, from protobuf and from JSON, which takes a
+// fraction of the time and the memory:
+//
+//	type node struct {
+//		Metadata struct {
+//			Name string `json:"name"`
+//		} `json:"metadata"`
+//		Spec struct {
+//			Unschedulable bool `json:"unschedulable"`
+//		} `json:"spec"`
+//	}
+//
+// A field that a type of k8s.io/api does not have, or has with a type that does not fit,
+// is an error. A value fits a pointer: what is nil there is zero here.
 func View[U, T any](inf *Informer[T]) (*Informer[U], error) {
 	t, err := structOf[U]()
 	if err != nil {
 		return nil, err
 	}
-	if !inf.core.canShow(t) {
-		return nil, fmt.Errorf("kinform: %s: the stored objects cannot be read as %s", inf.core.query, t)
+	if err := inf.core.canShow(t); err != nil {
+		return nil, fmt.Errorf("kinform: %s: the stored objects cannot be read as %s: %w", inf.core.query, t, err)
 	}
 	return &Informer[U]{core: inf.core, view: inf.core.views.of(t)}, nil
 }
@@ -128,17 +144,20 @@ func (c *core) kind(t reflect.Type) func() schema.GroupVersionKind {
 	}
 }
 
-// canShow reports whether the stored objects can be read as a type.
-func (c *core) canShow(t reflect.Type) bool {
+// errMetadataOnly: there is nothing else to read.
+var errMetadataOnly = errors.New("only metadata is watched")
+
+// canShow returns an error if the stored objects cannot be read as a type.
+func (c *core) canShow(t reflect.Type) error {
 	switch {
 	case t == metadataType:
-		return true
+		return nil
 	case c.query.MetadataOnly:
-		return false
-	case !c.query.Protobuf || t == unstructuredType:
-		return true
+		return errMetadataOnly
+	case !c.query.Protobuf || t == unstructuredType || decode.SpeaksProtobuf(t):
+		return nil
 	}
-	return decode.SpeaksProtobuf(t)
+	return c.views.project(t)
 }
 
 // Run lists, watches and calls the handlers until ctx ends. It returns when all

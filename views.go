@@ -34,6 +34,8 @@ type views struct {
 	// native is a type that the stored protobuf bytes can be read into. Unlike
 	// JSON they are not self-describing, so unstructured readers go through it.
 	native reflect.Type
+	// projections are how structs of the program's own are read from protobuf.
+	projections map[reflect.Type]*decode.Projection
 }
 
 // of returns the view of a type.
@@ -49,6 +51,9 @@ func (v *views) of(t reflect.Type) *engine.View {
 		view.Decode = v.metadata
 	case t == unstructuredType:
 		view.Decode = v.unstructured
+	case v.projections[t] != nil:
+		p := v.projections[t]
+		view.Decode = func(r *engine.Record, _ engine.Neighbour) (any, error) { return v.projected(r, p, t) }
 	default:
 		view.Decode = func(r *engine.Record, near engine.Neighbour) (any, error) { return v.typed(r, near, t) }
 		if v.native == nil && decode.SpeaksProtobuf(t) {
@@ -65,6 +70,28 @@ func (v *views) of(t reflect.Type) *engine.View {
 	return view
 }
 
+// project prepares the view of a struct of the program's own, of objects that are held as
+// protobuf. It returns an error if the struct does not fit them.
+func (v *views) project(t reflect.Type) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.projections[t] != nil {
+		return nil
+	}
+	if v.native == nil {
+		return errNoNative
+	}
+	p, err := decode.NewProjection(t, v.native)
+	if err != nil {
+		return err
+	}
+	if v.projections == nil {
+		v.projections = map[reflect.Type]*decode.Projection{}
+	}
+	v.projections[t] = p
+	return nil
+}
+
 func (v *views) nativeType() reflect.Type {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -73,6 +100,14 @@ func (v *views) nativeType() reflect.Type {
 
 func (v *views) typed(r *engine.Record, near engine.Neighbour, t reflect.Type) (any, error) {
 	obj, err := decode.Typed(r, near, t)
+	if o, ok := obj.(runtime.Object); ok {
+		v.name(o)
+	}
+	return obj, err
+}
+
+func (v *views) projected(r *engine.Record, p *decode.Projection, t reflect.Type) (any, error) {
+	obj, err := decode.Projected(r, p, t)
 	if o, ok := obj.(runtime.Object); ok {
 		v.name(o)
 	}

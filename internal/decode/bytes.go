@@ -1,6 +1,8 @@
 package decode
 
 import (
+	"reflect"
+
 	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/unmarshal"
 	"github.com/kinform/kinform/wire"
@@ -9,6 +11,27 @@ import (
 // Bytes reads bytes into an object of a struct type that is its zero value, as Into
 // does with those of a record. Nothing of them is kept.
 func Bytes(raw []byte, f wire.Format, obj any) error { return into(obj, f, raw) }
+
+// Projection reads some fields of objects into a struct of the program's own.
+type Projection = unmarshal.Projection
+
+// NewProjection returns how a struct type is read from objects of a type that speaks
+// protobuf. The error names the field that does not fit.
+func NewProjection(part, whole reflect.Type) (*Projection, error) {
+	return unmarshal.NewProjection(part, whole)
+}
+
+// Projected makes an object of a projection's struct type, as a pointer.
+func Projected(r *engine.Record, p *Projection, t reflect.Type) (any, error) {
+	if r.Format() == wire.JSON {
+		return Typed(r, engine.Neighbour{}, t)
+	}
+	obj := reflect.New(t).Interface()
+	if err := withBytes(r, func(raw []byte) error { return p.Read(raw, obj) }); err != nil {
+		return nil, err
+	}
+	return obj, nil
+}
 
 // FieldsOf makes the fields of an object in JSON, as Fields does.
 func FieldsOf(raw []byte) (map[string]any, error) { return unmarshal.JSON(raw) }

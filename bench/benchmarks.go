@@ -32,6 +32,7 @@ func syncPodsBenchmark() benchmark {
 			{name: "client-go with LIST", task: work(clientGo, true), env: []string{"KUBE_FEATURE_WatchListClient=false"}},
 			{name: "kinform's drop-in on a tuned configuration", task: work(kinformTuned, true)},
 			{name: "kinform's drop-in, lists not compressed", task: work(kinformPlain, true)},
+			{name: "kinform, handler reads four fields", task: work(kinformFields, true)},
 		},
 		rows: []row{
 			{side: 1, title: "time", metric: "time", unit: inSeconds, limit: 1 / 2.5},
@@ -59,6 +60,10 @@ func syncPodsBenchmark() benchmark {
 			{side: 6, title: "time", metric: "time", unit: inSeconds},
 			{side: 6, title: "CPU", metric: "cpu", unit: inSeconds},
 			{side: 6, title: "CPU of the server", metric: "server cpu", unit: inSeconds},
+			{side: 7, title: "time", metric: "time", unit: inSeconds, limit: 1 / 2.5},
+			{side: 7, title: "CPU", metric: "cpu", unit: inSeconds, limit: 1. / 6},
+			{side: 7, title: "peak RSS", metric: "peak", unit: inBytes, limit: 1. / 15},
+			{side: 7, title: "held per object", metric: "held per object", unit: inBytes, limit: 1. / 25},
 		},
 	}
 }

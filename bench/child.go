@@ -31,6 +31,7 @@ const (
 	kinformDropIn = "kinform drop-in" // client-go's packages with kinform's import paths
 	kinformTuned  = "kinform tuned"   // the same, on a client whose configuration was tuned
 	kinformPlain  = "kinform plain"   // the same, on a client that asks for no compression
+	kinformFields = "kinform fields"  // package kinform, with a struct of some fields
 )
 
 // server is what a child needs to reach the server.

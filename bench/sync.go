@@ -46,7 +46,10 @@ func measureSync(t task, run func() (synced, error)) (metrics, error) {
 // syncPods syncs an informer of pods with one handler.
 func syncPods(ctx context.Context, t task) (metrics, error) {
 	return measureSync(t, func() (synced, error) {
-		if t.Side == kinformTyped {
+		switch t.Side {
+		case kinformFields:
+			return syncFields(ctx, t)
+		case kinformTyped:
 			return syncTyped(ctx, t, kinform.Options{}, func(p *corev1.Pod) int { return len(p.Status.Phase) })
 		}
 		factory, err := podFactory(t)
@@ -60,6 +63,41 @@ func syncPods(ctx context.Context, t task) (metrics, error) {
 			}
 			return len(pod.Name)
 		})
+	})
+}
+
+// podFields are four fields of a pod.
+type podFields struct {
+	Metadata struct {
+		Name string `json:"name"`
+	} `json:"metadata"`
+	Spec struct {
+		NodeName   string `json:"nodeName"`
+		Containers []struct {
+			Image string `json:"image"`
+		} `json:"containers"`
+	} `json:"spec"`
+	Status struct {
+		Phase corev1.PodPhase `json:"phase"`
+	} `json:"status"`
+}
+
+// syncFields syncs an informer of package kinform whose handler reads some fields.
+func syncFields(ctx context.Context, t task) (synced, error) {
+	pods, err := kinform.New[*corev1.Pod](t.Server.config(), kinform.Options{})
+	if err != nil {
+		return synced{}, err
+	}
+	fields, err := kinform.View[*podFields](pods)
+	if err != nil {
+		return synced{}, err
+	}
+	return syncInformer(ctx, t, fields, func(p *podFields) int {
+		n := len(p.Metadata.Name) + len(p.Spec.NodeName) + len(p.Status.Phase)
+		for _, c := range p.Spec.Containers {
+			n += len(c.Image)
+		}
+		return n
 	})
 }
 
@@ -90,10 +128,14 @@ func syncTyped[T any](ctx context.Context, t task, o kinform.Options, read func(
 	if err != nil {
 		return synced{}, err
 	}
+	return syncInformer(ctx, t, inf, read)
+}
+
+func syncInformer[T any](ctx context.Context, t task, inf *kinform.Informer[T], read func(T) int) (synced, error) {
 	s := synced{keep: inf}
 	sub := subscribe(inf, t, &s.seen, read)
 	go func() { _ = inf.Run(context.WithoutCancel(ctx)) }()
-	err = sub.WaitSynced(ctx)
+	err := sub.WaitSynced(ctx)
 	s.outside = float64(inf.Status().Memory.Live)
 	return s, err
 }

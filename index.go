@@ -3,6 +3,7 @@ package kinform
 import (
 	"fmt"
 	"iter"
+	"reflect"
 	"strings"
 
 	"github.com/kinform/kinform/engine"
@@ -43,12 +44,9 @@ func (inf *Informer[T]) AddIndex(name string, values func(T) []string) (Index[T]
 // Possible errors: ErrIndexExists, and an error that says what is wrong with the
 // path. Paths into types of k8s.io/api are checked.
 func (inf *Informer[T]) AddFieldIndex(name, path string) (Index[T], error) {
-	t, err := structOf[T]()
+	t, err := inf.pathType()
 	if err != nil {
 		return Index[T]{}, err
-	}
-	if t == unstructuredType {
-		t = inf.core.views.nativeType() // nil where the bytes are self-describing
 	}
 	p, err := wire.ParsePath(path, t)
 	if err != nil {
@@ -62,6 +60,20 @@ func (inf *Informer[T]) AddFieldIndex(name, path string) (Index[T], error) {
 		raw = r.AppendBytes(raw[:0])
 		return p.Values(nil, r.Format(), raw)
 	})
+}
+
+// pathType returns the type that paths are checked with: that of what is stored; nil if
+// there is none, where the bytes are self-describing.
+func (inf *Informer[T]) pathType() (reflect.Type, error) {
+	t, err := structOf[T]()
+	native := inf.core.views.nativeType()
+	switch {
+	case err != nil || t == metadataType:
+		return t, err
+	case t == unstructuredType, native != nil && inf.core.query.Protobuf:
+		return native, nil
+	}
+	return t, nil
 }
 
 func (inf *Informer[T]) addIndex(name string, values func(*engine.Record) ([]string, error)) (Index[T], error) {

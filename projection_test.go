@@ -90,6 +90,10 @@ func TestProjection(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			phases, err := lite.AddFieldIndex("phase", "status.phase")
+			if err != nil {
+				t.Fatal(err)
+			}
 			var mu sync.Mutex
 			heard := map[string]string{}
 			sub := lite.Subscribe(func(_ context.Context, e kinform.Event[*podLite]) {
@@ -114,6 +118,13 @@ func TestProjection(t *testing.T) {
 			}
 			for node := range nodes {
 				found[node] = len(slices.Collect(index.Keys(node)))
+			}
+			phased := 0
+			for _, phase := range phases.Values() {
+				phased += len(slices.Collect(phases.Keys(phase)))
+			}
+			if phased != len(pods) {
+				t.Errorf("%d have a phase, of %d", phased, len(pods))
 			}
 			cancel()
 			if err := <-done; err != nil {

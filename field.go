@@ -1,0 +1,77 @@
+package kinform
+
+import (
+	"fmt"
+
+	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/decode"
+	"github.com/kinform/kinform/wire"
+)
+
+// Field is a part of an informer's objects, named by its path. It is read from the bytes;
+// nothing is decoded.
+type Field struct {
+	path wire.Path
+}
+
+// String returns the path.
+func (f Field) String() string { return f.path.String() }
+
+// Field returns a field of the informer's objects, as kubectl's JSONPath writes it:
+// "spec", "status.phase", "metadata.labels", "spec.containers.image",
+// "metadata.annotations['example.com/owner']".
+//
+// The error says what is wrong with the path. Paths into types of k8s.io/api are checked.
+func (inf *Informer[T]) Field(path string) (Field, error) {
+	t, err := inf.pathType()
+	if err != nil {
+		return Field{}, err
+	}
+	p, err := wire.ParsePart(path, t)
+	if err != nil {
+		return Field{}, fmt.Errorf("kinform: %s: %w", inf.core.query, err)
+	}
+	return Field{p}, nil
+}
+
+// Changed reports whether an event has changed one of some fields: a handler that asks it
+// first spares the decoding of updates that are not its business.
+//
+//	spec, err := deployments.Field("spec")
+//	…
+//	if !ev.Changed(spec) {
+//		return
+//	}
+//
+// It is true for EventAdded and EventDeleted, and false for EventResynced. Of two states
+// the bytes are compared. So it may be true for values that mean the same, as after a
+// change of the server's version; it is never false for values that differ.
+func (e Event[T]) Changed(fields ...Field) bool {
+	switch {
+	case e.delta.Kind == engine.Resynced:
+		return false
+	case e.delta.Kind != engine.Updated || e.delta.Old == nil:
+		return true
+	}
+	return fieldsDiffer(e.delta.Old, e.delta.New, fields)
+}
+
+// fieldsDiffer compares two states.
+func fieldsDiffer(old, now *engine.Record, fields []Field) (differ bool) {
+	format := now.Format()
+	if format != old.Format() {
+		return true
+	}
+	_ = decode.With(old, func(a []byte) error {
+		return decode.With(now, func(b []byte) error {
+			for _, f := range fields {
+				if !f.path.Same(format, a, b) {
+					differ = true
+					break
+				}
+			}
+			return nil
+		})
+	})
+	return differ
+}

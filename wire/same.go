@@ -1,0 +1,174 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+)
+
+// ParsePart reads a path that may also end at a struct, a list or a map: "spec", or
+// "metadata.labels". As ParsePath, but for Same alone.
+func ParsePart(text string, t reflect.Type) (Path, error) {
+	names, err := splitPath(text)
+	if err != nil {
+		return Path{}, fmt.Errorf("path %q: %w", text, err)
+	}
+	p := Path{text: text}
+	for _, name := range names {
+		if t == nil {
+			p.steps = append(p.steps, step{name: name})
+			continue
+		}
+		var steps []step
+		if steps, t, err = stepInto(t, name); err != nil {
+			return Path{}, fmt.Errorf("path %q: %w", text, err)
+		}
+		p.steps = append(p.steps, steps...)
+	}
+	return p, nil
+}
+
+// Same reports whether two objects, in one format, have the same bytes at the path. For
+// objects that one server wrote, that means the same values. Objects that cannot be read
+// are not the same.
+func (p Path) Same(f Format, a, b []byte) bool {
+	switch f {
+	case JSON:
+		return sameParts(a, b, p.steps, 0)
+	case Protobuf:
+		return sameMessages(a, b, p.steps)
+	}
+	return false
+}
+
+// sameMessages compares what two messages have behind the first of the steps: the values
+// of a field one by one, and each with the one at the same place.
+func sameMessages(a, b []byte, steps []step) bool {
+	if len(steps) > 1 && steps[1].entry {
+		x, inA, okA := entryOf(a, steps[0].number, steps[1].name)
+		y, inB, okB := entryOf(b, steps[0].number, steps[1].name)
+		return okA && okB && inA == inB && (len(steps) == 2 && bytes.Equal(x, y) || len(steps) > 2 && sameMessages(x, y, steps[2:]))
+	}
+	for i, j := 0, 0; ; {
+		var x, y []byte
+		var inA, inB, ok bool
+		if x, i, inA, ok = nextOf(a, i, steps[0].number); !ok {
+			return false
+		}
+		if y, j, inB, ok = nextOf(b, j, steps[0].number); !ok {
+			return false
+		}
+		switch {
+		case inA != inB:
+			return false
+		case !inA:
+			return true
+		case bytes.Equal(x, y):
+		case len(steps) == 1 || !sameMessages(x, y, steps[1:]):
+			return false
+		}
+	}
+}
+
+// nextOf returns the next value of a field in a message, from an index on, and the index
+// after it. ok is false if the message cannot be read.
+func nextOf(msg []byte, i int, number int32) (value []byte, next int, found, ok bool) {
+	for i < len(msg) {
+		f, next := readField(msg, i)
+		if next < 0 {
+			return nil, 0, false, false
+		}
+		if f.num == number {
+			return f.bytes(msg, next), next, true, true
+		}
+		i = next
+	}
+	return nil, i, false, true
+}
+
+// entryOf returns the value that a map, a field of a message, has under a key.
+func entryOf(msg []byte, number int32, key string) (value []byte, found, ok bool) {
+	for i := 0; ; {
+		entry, next, more, ok := nextOf(msg, i, number)
+		if !ok || !more {
+			return value, found, ok
+		}
+		i = next
+		k, _, _, okKey := nextOf(entry, 0, 1)
+		v, _, _, okValue := nextOf(entry, 0, 2)
+		if !okKey || !okValue {
+			return nil, false, false
+		}
+		if string(k) == key {
+			value, found = v, true // of several the last one counts
+		}
+	}
+}
+
+// sameParts compares what two values have behind the steps: elements of lists one by one.
+func sameParts(a, b []byte, steps []step, depth int) bool {
+	for len(steps) > 0 && steps[0].name == "" {
+		steps = steps[1:] // inlined
+	}
+	if len(steps) == 0 || bytes.Equal(a, b) {
+		return bytes.Equal(a, b)
+	}
+	x, y := scanner{data: a}, scanner{data: b}
+	switch c, d := x.space(), y.space(); {
+	case depth > maxDepth:
+		return false
+	case c == '[' && d == '[':
+		return sameElements(&x, &y, steps, depth)
+	case c == '[' || d == '[':
+		return false
+	}
+	v, w := memberOf(&x, steps[0].name), memberOf(&y, steps[0].name)
+	return x.msg == "" && y.msg == "" && sameParts(v, w, steps[1:], depth+1)
+}
+
+func sameElements(x, y *scanner, steps []step, depth int) bool {
+	x.open('[')
+	y.open('[')
+	for first := true; ; first = false {
+		moreX, moreY := x.element(first), y.element(first)
+		switch {
+		case moreX != moreY || x.msg != "" || y.msg != "":
+			return false
+		case !moreX:
+			return true
+		}
+		v, w := x.span(depth), y.span(depth)
+		if x.msg != "" || y.msg != "" || !sameParts(v, w, steps, depth+1) {
+			return false
+		}
+	}
+}
+
+var null = []byte("null")
+
+// memberOf returns the value that an object has under a name: null if it has none, or is
+// no object.
+func memberOf(s *scanner, name string) (value []byte) {
+	value = null
+	if s.space() != '{' {
+		s.skip(0)
+		return value
+	}
+	s.open('{')
+	for key, ok := s.member(true); ok; key, ok = s.member(false) {
+		if string(key) == name {
+			value = s.span(0)
+		} else {
+			s.pass()
+		}
+	}
+	return value
+}
+
+// span passes a value and returns it.
+func (s *scanner) span(depth int) []byte {
+	s.space()
+	start := s.i
+	s.skip(depth)
+	return s.data[start:s.i]
+}

@@ -13,6 +13,7 @@ func benchmarks(n int) []benchmark {
 	all := []benchmark{syncPodsBenchmark(), relistBenchmark(), readsBenchmark()}
 	all = append(all, customBenchmarks()...)
 	all = append(all, updatesBenchmarks(n)...)
+	all = append(all, askedBenchmark(n))
 	all = append(all, contentionBenchmarks()...)
 	all = append(all, controllerBenchmarks()...)
 	return append(all, growthBenchmark(n), weightBenchmark())
@@ -145,6 +146,27 @@ func customBenchmarks() []benchmark {
 		})
 	}
 	return all
+}
+
+// askedBenchmark is of handlers that have no use for most updates.
+func askedBenchmark(n int) benchmark {
+	work := func(side string) task {
+		return task{Work: "updates", Kind: asks, Side: side, Handlers: 50, Updates: n / 5, Objects: updatedPods, Read: true}
+	}
+	return benchmark{
+		name: "updates-asked", title: "updates of pods, 50 handlers that ask whether the spec changed", server: replayServer,
+		text: "As before, but each handler first compares the old spec with the new one, and is done if they are equal, which they are: client-go's with equality.Semantic.DeepEqual, kinform's with Event.Changed.",
+		sides: []side{
+			{name: "client-go", task: work(clientGo)},
+			{name: "kinform", task: work(kinformTyped)},
+		},
+		rows: []row{
+			{side: 1, title: "updates delivered to each handler, per second", metric: "updates/s", unit: perSecond, limit: 10, more: true},
+			{side: 1, title: "CPU per update", metric: "cpu per update", unit: inSeconds},
+			{side: 1, title: "allocations per update", metric: "mallocs", unit: plain},
+			{side: 1, title: "calls per handler and update", metric: "calls", unit: plain, more: true},
+		},
+	}
 }
 
 func updatesBenchmarks(n int) []benchmark {

@@ -15,7 +15,7 @@ import (
 type task struct {
 	Work     string // a name in works
 	Side     string // who does it: clientGo, kinformTyped, kinformDropIn, or one of controllerruntime.go
-	Kind     string // "typed", "unstructured" or "both", for custom resources; "store" or "informer", for indexers; "one" or "three", for forms
+	Kind     string // "typed", "unstructured" or "both", for custom resources; "store" or "informer", for indexers; "one" or "three", for forms; asks, for handlers
 	Read     bool   // the handler reads each object; otherwise only its key
 	Handlers int
 	Updates  int

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kinform/kinform"
@@ -58,6 +59,9 @@ func updates(ctx context.Context, t task) (metrics, error) {
 	}, nil
 }
 
+// asks is the kind of task whose handlers ask first whether the spec has changed.
+const asks = "asks"
+
 type updateRun struct {
 	last    string
 	calls   []atomic.Int64
@@ -97,6 +101,10 @@ func (u *updateRun) shared(ctx context.Context, t task) error {
 	for i := range t.Handlers {
 		reg, err := inf.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(before, after any) {
 			old, pod := before.(*corev1.Pod), after.(*corev1.Pod)
+			if t.Kind == asks && equality.Semantic.DeepEqual(old.Spec, pod.Spec) {
+				u.got(i, pod.ResourceVersion)
+				return
+			}
 			sink.Add(int64(len(old.Status.Phase) + len(pod.Status.Phase)))
 			u.got(i, pod.ResourceVersion)
 		}})
@@ -117,13 +125,17 @@ func (u *updateRun) typed(ctx context.Context, t task) error {
 	if err != nil {
 		return err
 	}
+	spec, err := inf.Field("spec")
+	if err != nil {
+		return err
+	}
 	var subs []*kinform.Subscription
 	for i := range t.Handlers {
 		subs = append(subs, inf.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.Pod]) {
 			if ev.Type != kinform.EventUpdated {
 				return
 			}
-			if t.Read {
+			if t.Read && (t.Kind != asks || ev.Changed(spec)) {
 				now, err := ev.New()
 				old, oldErr := ev.Old()
 				if err != nil || oldErr != nil {

@@ -70,7 +70,7 @@ func (inf *Informer[T]) pathType() (reflect.Type, error) {
 	switch {
 	case err != nil || t == metadataType:
 		return t, err
-	case t == unstructuredType, native != nil && inf.core.query.Protobuf:
+	case t == unstructuredType, native != nil:
 		return native, nil
 	}
 	return t, nil

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinform/kinform"
@@ -19,7 +20,8 @@ import (
 
 // podLite is what a program may want of a pod.
 type podLite struct {
-	Metadata struct {
+	metav1.TypeMeta `json:",inline"`
+	Metadata        struct {
 		Name   string            `json:"name"`
 		Labels map[string]string `json:"labels"`
 	} `json:"metadata"`
@@ -90,6 +92,10 @@ func TestProjection(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			accounts, err := lite.AddFieldIndex("account", "spec.schedulerName") // which the struct does not have
+			if err != nil {
+				t.Fatal(err)
+			}
 			phases, err := lite.AddFieldIndex("phase", "status.phase")
 			if err != nil {
 				t.Fatal(err)
@@ -118,6 +124,13 @@ func TestProjection(t *testing.T) {
 			}
 			for node := range nodes {
 				found[node] = len(slices.Collect(index.Keys(node)))
+			}
+			for range accounts.Values() {
+			}
+			for _, p := range lite.Lister().All() {
+				if p.Kind != "Pod" || p.APIVersion != "v1" {
+					t.Errorf("%s is a %s %s", p.Metadata.Name, p.APIVersion, p.Kind)
+				}
 			}
 			phased := 0
 			for _, phase := range phases.Values() {

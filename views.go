@@ -100,7 +100,7 @@ func (v *views) nativeType() reflect.Type {
 
 func (v *views) typed(r *engine.Record, near engine.Neighbour, t reflect.Type) (any, error) {
 	obj, err := decode.Typed(r, near, t)
-	if o, ok := obj.(runtime.Object); ok {
+	if o, ok := obj.(kinded); ok {
 		v.name(o)
 	}
 	return obj, err
@@ -108,14 +108,19 @@ func (v *views) typed(r *engine.Record, near engine.Neighbour, t reflect.Type) (
 
 func (v *views) projected(r *engine.Record, p *decode.Projection, t reflect.Type) (any, error) {
 	obj, err := decode.Projected(r, p, t)
-	if o, ok := obj.(runtime.Object); ok {
+	if o, ok := obj.(kinded); ok {
 		v.name(o)
 	}
 	return obj, err
 }
 
+// kinded is what says what kind it is: runtime.Objects, and others with a TypeMeta.
+type kinded interface {
+	GetObjectKind() schema.ObjectKind
+}
+
 // name sets an object's kind, if it is known.
-func (v *views) name(o runtime.Object) {
+func (v *views) name(o kinded) {
 	if gvk := v.kind(); gvk.Kind != "" {
 		o.GetObjectKind().SetGroupVersionKind(gvk)
 	}

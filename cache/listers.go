@@ -2,6 +2,7 @@ package cache
 
 import (
 	"iter"
+	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -37,7 +38,7 @@ func ListAllByNamespace(indexer Indexer, namespace string, selector labels.Selec
 	if namespace == metav1.NamespaceAll {
 		return ListAll(indexer, selector, appendFn)
 	}
-	if x := selective(indexer, selector); x != nil {
+	if x := selective(indexer, selector); x != nil && x.hasNamespaces() {
 		x.choose(x.RecordsIn(namespace), selector, appendFn)
 		return nil
 	}
@@ -59,6 +60,12 @@ func selective(store Store, selector labels.Selector) *sharedIndexer {
 		return nil
 	}
 	return x
+}
+
+// hasNamespaces reports whether the index of namespaces, if there is one, is the usual one.
+func (x *sharedIndexer) hasNamespaces() bool {
+	f, err := x.indexFunc(NamespaceIndex)
+	return err != nil || reflect.ValueOf(f).Pointer() == namespaceIndex
 }
 
 // choose calls appendFn for the objects of the records that have matching labels, but

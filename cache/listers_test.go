@@ -3,6 +3,7 @@ package cache_test
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -100,5 +101,23 @@ func TestGenericLister(t *testing.T) {
 	}
 	if _, err := lister.Get("b"); !apierrors.IsNotFound(err) {
 		t.Errorf("what is not there: %v", err)
+	}
+}
+
+// TestOwnNamespaceIndex: a program's own function under the name of the namespace index
+// counts, with a selector and without.
+func TestOwnNamespaceIndex(t *testing.T) {
+	x := cache.NewSharedIndexInformer(newSource("1"), &corev1.Pod{}, 0, cache.Indexers{
+		cache.NamespaceIndex: func(any) ([]string, error) { return []string{"everywhere"}, nil },
+	}).GetIndexer()
+	must(t, x.Add(pod("a", 1, "color", "red")))
+	for _, s := range []labels.Selector{labels.Everything(), selector(t, "color=red")} {
+		for _, namespace := range []string{"everywhere", "ns"} { // the function says the same of both
+			found := 0
+			must(t, cache.ListAllByNamespace(x, namespace, s, func(any) { found++ }))
+			if found != 1 {
+				t.Errorf("%q in %s: %d, want 1", s, namespace, found)
+			}
+		}
 	}
 }

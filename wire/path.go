@@ -126,7 +126,10 @@ func stepInto(t reflect.Type, name string) ([]step, reflect.Type, error) {
 				continue
 			}
 			if number != 0 {
-				steps = append([]step{{number: number}}, steps...)
+				return append([]step{{number: number}}, steps...), next, nil
+			}
+			for i := range steps {
+				steps[i].number = 0 // it is not a part of the message, as the kind
 			}
 			return steps, next, nil
 		}

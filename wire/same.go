@@ -32,10 +32,12 @@ func ParsePart(text string, t reflect.Type) (Path, error) {
 // objects that one server wrote, that means the same values. Objects that cannot be read
 // are not the same.
 func (p Path) Same(f Format, a, b []byte) bool {
-	switch f {
-	case JSON:
+	switch {
+	case len(p.steps) == 0:
+		return bytes.Equal(a, b)
+	case f == JSON:
 		return sameParts(a, b, p.steps, 0)
-	case Protobuf:
+	case f == Protobuf:
 		return sameMessages(a, b, p.steps)
 	}
 	return false
@@ -44,6 +46,9 @@ func (p Path) Same(f Format, a, b []byte) bool {
 // sameMessages compares what two messages have behind the first of the steps: the values
 // of a field one by one, and each with the one at the same place.
 func sameMessages(a, b []byte, steps []step) bool {
+	if steps[0].number == 0 {
+		return false // a path that is not of a type, or to what protobuf does not have
+	}
 	if len(steps) > 1 && steps[1].entry {
 		x, inA, okA := entryOf(a, steps[0].number, steps[1].name)
 		y, inB, okB := entryOf(b, steps[0].number, steps[1].name)
@@ -147,7 +152,8 @@ func sameElements(x, y *scanner, steps []step, depth int) bool {
 var null = []byte("null")
 
 // memberOf returns the value that an object has under a name: null if it has none, or is
-// no object.
+// no object. One that has it twice cannot be read: decoders differ in what they make of
+// that.
 func memberOf(s *scanner, name string) (value []byte) {
 	value = null
 	if s.space() != '{' {
@@ -155,9 +161,14 @@ func memberOf(s *scanner, name string) (value []byte) {
 		return value
 	}
 	s.open('{')
+	found := false
 	for key, ok := s.member(true); ok; key, ok = s.member(false) {
 		if string(key) == name {
-			value = s.span(0)
+			if found {
+				s.fail(s.i, "a name twice")
+				return value
+			}
+			value, found = s.span(0), true
 		} else {
 			s.pass()
 		}

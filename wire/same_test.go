@@ -158,6 +158,23 @@ func TestSameAllocatesNothing(t *testing.T) {
 	if p.Same(Protobuf, raw, raw[:len(raw)-1]) || p.Same(JSON, text, text[:len(text)-3]) {
 		t.Error("what is cut is said to be the same")
 	}
+	if !(Path{}).Same(Protobuf, raw, raw) || (Path{}).Same(Protobuf, raw, raw2) {
+		t.Error("without a path, the whole is not compared")
+	}
+	twice := []byte(`{"spec":{"containers":[]},"spec":{}}`)
+	if p.Same(JSON, twice, []byte(`{"spec":{}}`)) {
+		t.Error("what is there twice is said to be the same")
+	}
+	for _, path := range []string{"kind", "apiVersion"} {
+		p, err := ParsePart(path, reflect.TypeFor[corev1.Pod]())
+		if err != nil || p.Same(Protobuf, raw, raw2) {
+			t.Errorf("%s is said to be the same, which protobuf does not have; %v", path, err)
+		}
+	}
+	untyped, err := ParsePart("spec", nil)
+	if err != nil || untyped.Same(Protobuf, raw, raw2) {
+		t.Errorf("a path of no type says what is the same in protobuf; %v", err)
+	}
 	if _, err := ParsePart("spec.container", reflect.TypeFor[corev1.Pod]()); err == nil || !strings.Contains(err.Error(), `no field "container"`) {
 		t.Errorf("a path that leads nowhere: %v", err)
 	}

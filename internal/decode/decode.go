@@ -27,16 +27,43 @@ var messageType = reflect.TypeFor[message]()
 // A struct around a single one that can, such as metav1.ObjectMeta, has the method
 // of that one, which would read into it alone.
 func SpeaksProtobuf(t reflect.Type) bool {
-	if !reflect.PointerTo(t).Implements(messageType) {
-		return false
-	}
-	embedded := 0
-	for f := range t.Fields() {
-		if f.Anonymous && (f.Type.Implements(messageType) || reflect.PointerTo(f.Type).Implements(messageType)) {
-			embedded++
+	return reflect.PointerTo(t).Implements(messageType) && !isPromoted(t)
+}
+
+// isPromoted reports whether a struct type may have its method from an embedded one: of
+// those with a method of their own, a single one is nearest. If there are several, Go
+// takes none of theirs.
+func isPromoted(t reflect.Type) bool {
+	seen := map[reflect.Type]bool{t: true}
+	for level := []reflect.Type{t}; len(level) > 0; {
+		var next []reflect.Type
+		owners := 0
+		for _, s := range level {
+			for f := range s.Fields() {
+				e := f.Type
+				if e.Kind() == reflect.Pointer {
+					e = e.Elem()
+				}
+				switch {
+				case !f.Anonymous || seen[e] && e.Kind() == reflect.Struct:
+				case e.Kind() != reflect.Struct:
+					if f.Type.Implements(messageType) || reflect.PointerTo(f.Type).Implements(messageType) {
+						owners++
+					}
+				case SpeaksProtobuf(e):
+					owners++
+				default:
+					seen[e] = true
+					next = append(next, e)
+				}
+			}
 		}
+		if owners > 0 {
+			return owners == 1
+		}
+		level = next
 	}
-	return embedded != 1
+	return false
 }
 
 // Typed makes an object of a struct type, as a pointer. If there is a neighbour, the

@@ -29,6 +29,9 @@ type metadataOnly struct {
 	Data map[string]string
 }
 
+// metadataAround has its method from what it embeds.
+type metadataAround struct{ metav1.ObjectMeta }
+
 func TestSpeaksProtobuf(t *testing.T) {
 	for _, test := range []struct {
 		of   any
@@ -42,6 +45,11 @@ func TestSpeaksProtobuf(t *testing.T) {
 		{own{}, false},
 		{metadataOnly{}, false},
 		{struct{ *metav1.ObjectMeta }{}, false},
+		{struct {
+			metav1.TypeMeta
+			metadataAround
+		}{}, false},
+		{struct{ metadataAround }{}, false},
 	} {
 		if got := SpeaksProtobuf(reflect.TypeOf(test.of)); got != test.want {
 			t.Errorf("%T: %t", test.of, got)

@@ -2,8 +2,10 @@ package unmarshal
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -29,11 +31,26 @@ func NewProjection(part, whole reflect.Type) (*Projection, error) {
 	}
 	plans.mu.Lock() // plans of whole types are made on the way
 	defer plans.mu.Unlock()
+	if isOwn(part) {
+		return nil, fmt.Errorf("%s has a method that reads it from JSON, so its fields are not known", part)
+	}
 	p, err := projector{}.of(part, whole, "")
+	if err == nil && p.isBroken(map[*plan]bool{}) {
+		err = errors.New("a part of it can only be read with the whole")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s does not fit %s: %w", part, whole, err)
 	}
 	return &Projection{p, whole}, nil
+}
+
+// isBroken reports whether a plan leads to one that cannot be used.
+func (p *plan) isBroken(seen map[*plan]bool) bool {
+	if p == nil || seen[p] {
+		return false
+	}
+	seen[p] = true
+	return p.broken || slices.ContainsFunc(p.fields, func(f field) bool { return f.of.isBroken(seen) })
 }
 
 // Read decodes raw into what part points to, which must be empty and of the projection's
@@ -54,7 +71,10 @@ func (p *Projection) Read(raw []byte, part any) error {
 	if err != nil {
 		return err
 	}
-	return with(read)
+	if err = with(read); err == errOdd {
+		err = fmt.Errorf("fields of %s cannot be read", p.whole)
+	}
+	return err
 }
 
 // writable is what generated types have.
@@ -74,20 +94,27 @@ func (j projector) of(part, whole reflect.Type, path string) (*plan, error) {
 	}
 	p := &plan{}
 	j[[2]reflect.Type{part, whole}] = p
-	return p, j.add(p, part, 0, whole, path)
+	return p, j.add(p, part, 0, whole, path, map[string]bool{})
 }
 
 // add adds the fields of a struct to a plan. The struct is at an offset in the one that
-// the plan is for.
-func (j projector) add(p *plan, part reflect.Type, offset uintptr, whole reflect.Type, path string) error {
+// the plan is for, of which used has the names.
+func (j projector) add(p *plan, part reflect.Type, offset uintptr, whole reflect.Type, path string, used map[string]bool) error {
 	for sf := range part.Fields() {
 		name, options, _ := strings.Cut(sf.Tag.Get("json"), ",")
-		inlined := sf.Anonymous && name == "" && sf.Type.Kind() == reflect.Struct
+		inlined := sf.Anonymous && sf.Type.Kind() == reflect.Struct
 		switch {
-		case sf.Type == typeMetaType, name == "-" && options == "", !sf.IsExported() && !inlined:
+		case name == "-" && options == "", name == "" && sf.Type == typeMetaType:
 			continue
-		case inlined:
-			if err := j.add(p, sf.Type, offset+sf.Offset, whole, path); err != nil {
+		case sf.Anonymous && sf.Type.Kind() == reflect.Pointer:
+			return fmt.Errorf("%s%s: an embedded pointer is not served", path, sf.Name)
+		case !sf.IsExported() && !inlined:
+			continue
+		case inlined && name == "":
+			if isOwn(sf.Type) {
+				return fmt.Errorf("%s%s has a method that reads it from JSON, so its fields are not known", path, sf.Name)
+			}
+			if err := j.add(p, sf.Type, offset+sf.Offset, whole, path, used); err != nil {
 				return err
 			}
 			continue
@@ -98,6 +125,10 @@ func (j projector) add(p *plan, part reflect.Type, offset uintptr, whole reflect
 		if strings.Contains(","+options+",", ",string,") {
 			return fmt.Errorf("%s: the option \"string\" is not served", at)
 		}
+		if used[name] {
+			return fmt.Errorf("%s: the name is used twice", at)
+		}
+		used[name] = true
 		into, from, ok := find(p, part, whole, name)
 		if !ok {
 			return fmt.Errorf("%s: %s has no such field%s", at, whole, meant(whole, name))
@@ -212,10 +243,11 @@ func (j projector) fitting(part, whole reflect.Type, path string) (field, error)
 		}
 		return f, err
 	case reflect.Map:
-		if of := mapOf(part); of.op == mapOf(whole).op {
-			return of, nil
+		of := mapOf(part)
+		if of.op != mapOf(whole).op || isOwn(part.Key()) || isOwn(part.Elem()) && part.Elem() != whole.Elem() {
+			return field{}, nil
 		}
-		return field{}, nil
+		return of, nil
 	}
 	return single(part), nil
 }

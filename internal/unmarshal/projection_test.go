@@ -189,16 +189,116 @@ func TestWhatDoesNotFit(t *testing.T) {
 			N int64 `json:"generation,string"`
 		} `json:"metadata"`
 	}
+	type named struct {
+		Name string `json:"name"`
+	}
+	type twice struct {
+		Meta struct {
+			named
+			Name string `json:"name"`
+		} `json:"metadata"`
+	}
+	type embeddedPointer struct {
+		Meta struct{ *named } `json:"metadata"`
+	}
+	type ownValues struct {
+		Meta struct {
+			Labels map[string]shouted `json:"labels"`
+		} `json:"metadata"`
+	}
+	type ownKeys struct {
+		Meta struct {
+			Labels map[shouted]string `json:"labels"`
+		} `json:"metadata"`
+	}
+	type promoted struct {
+		metav1.Time
+	}
 	for part, want := range map[reflect.Type]string{
-		reflect.TypeFor[noField]():        `spec.nodename: v1.PodSpec has no such field; it has "nodeName"`,
-		reflect.TypeFor[wrongType]():      `spec.containers.ports.containerPort: a string cannot be read from a int32`,
-		reflect.TypeFor[pointerToValue](): `spec.nodeName: a *string cannot be read from a string`,
-		reflect.TypeFor[ownTime]():        `metadata.creationTimestamp: a struct { Seconds int64 } cannot be read from a v1.Time`,
-		reflect.TypeFor[quoted]():         `metadata.generation: the option "string" is not served`,
+		reflect.TypeFor[twice]():           `metadata.name: the name is used twice`,
+		reflect.TypeFor[embeddedPointer](): `metadata.named: an embedded pointer is not served`,
+		reflect.TypeFor[ownValues]():       `metadata.labels: a map[string]unmarshal.shouted cannot be read from a map[string]string`,
+		reflect.TypeFor[ownKeys]():         `metadata.labels: a map[unmarshal.shouted]string cannot be read from a map[string]string`,
+		reflect.TypeFor[promoted]():        `has a method that reads it from JSON`,
+		reflect.TypeFor[noField]():         `spec.nodename: v1.PodSpec has no such field; it has "nodeName"`,
+		reflect.TypeFor[wrongType]():       `spec.containers.ports.containerPort: a string cannot be read from a int32`,
+		reflect.TypeFor[pointerToValue]():  `spec.nodeName: a *string cannot be read from a string`,
+		reflect.TypeFor[ownTime]():         `metadata.creationTimestamp: a struct { Seconds int64 } cannot be read from a v1.Time`,
+		reflect.TypeFor[quoted]():          `metadata.generation: the option "string" is not served`,
 	} {
 		if _, err := NewProjection(part, reflect.TypeFor[corev1.Pod]()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nwant %s", err, want)
 		}
+	}
+}
+
+// shouted reads itself.
+type shouted string
+
+func (s *shouted) UnmarshalText(text []byte) error {
+	*s = shouted(strings.ToUpper(string(text)))
+	return nil
+}
+
+// metadataOf is embedded under a name.
+type metadataOf struct {
+	Name string `json:"name"`
+}
+
+// TestEmbeddedFields: they are read as JSON reads them.
+func TestEmbeddedFields(t *testing.T) {
+	type specOf struct {
+		Spec struct {
+			NodeName string `json:"nodeName"`
+		} `json:"spec"`
+	}
+	type part struct {
+		metadataOf `json:"metadata"`
+		specOf
+		unread int
+	}
+	p, err := NewProjection(reflect.TypeFor[part](), reflect.TypeFor[corev1.Pod]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: corev1.PodSpec{NodeName: "n"}}
+	raw, err := pod.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got part
+	if err := p.Read(raw, &got); err != nil || got.Name != "a" || got.Spec.NodeName != "n" || got.unread != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// Two types that contain each other, of which one has a field that no plan has.
+type (
+	knot struct {
+		Loop *loop `protobuf:"bytes,1,opt,name=loop" json:"loop"`
+	}
+	loop struct {
+		Knot *knot         `protobuf:"bytes,1,opt,name=knot" json:"knot"`
+		Odd  map[int]int64 `protobuf:"bytes,2,opt,name=odd" json:"odd"`
+	}
+	holder struct {
+		Loop *loop `protobuf:"bytes,1,opt,name=loop" json:"loop"`
+		Knot *knot `protobuf:"bytes,2,opt,name=knot" json:"knot"`
+	}
+)
+
+func (*knot) Unmarshal([]byte) error     { return nil }
+func (*loop) Unmarshal([]byte) error     { return nil }
+func (*holder) Unmarshal([]byte) error   { return nil }
+func (*holder) Marshal() ([]byte, error) { return nil, nil }
+
+// TestPartsOfWhatIsLeftToOthers: they are refused, and not read in vain.
+func TestPartsOfWhatIsLeftToOthers(t *testing.T) {
+	type part struct {
+		Knot *knot `json:"knot"`
+	}
+	if _, err := NewProjection(reflect.TypeFor[part](), reflect.TypeFor[holder]()); err == nil || !strings.Contains(err.Error(), "only be read with the whole") {
+		t.Errorf("%v", err)
 	}
 }
 

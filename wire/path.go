@@ -42,32 +42,41 @@ func (p Path) String() string { return p.text }
 // ParsePath reads a path. With the type of the objects it is checked and can be
 // used on protobuf; for objects of no type, t is nil, and it can be used on JSON.
 func ParsePath(text string, t reflect.Type) (Path, error) {
-	names, err := splitPath(text)
-	if err != nil {
-		return Path{}, fmt.Errorf("path %q: %w", text, err)
+	p, end, err := parsePath(text, t)
+	if err != nil || end == nil {
+		return p, err
 	}
-	p := Path{text: text}
-	if t == nil {
-		for _, name := range names {
-			p.steps = append(p.steps, step{name: name})
-		}
-		return p, nil
-	}
-	for i, name := range names {
-		steps, next, err := stepInto(t, name)
-		if err != nil {
-			return Path{}, fmt.Errorf("path %q: %w", text, err)
-		}
-		p.steps = append(p.steps, steps...)
-		if t = next; i < len(names)-1 {
-			continue
-		}
-		last := &p.steps[len(p.steps)-1]
-		if last.leaf = leafOf(t); last.leaf == 0 {
-			return Path{}, fmt.Errorf("path %q ends at a %s: it has to end at a text, a number or a boolean", text, t)
-		}
+	last := &p.steps[len(p.steps)-1]
+	if last.leaf = leafOf(end); last.leaf == 0 {
+		return Path{}, fmt.Errorf("path %q ends at a %s: it has to end at a text, a number or a boolean", text, end)
 	}
 	return p, nil
+}
+
+// ParsePart reads a path that may also end at a struct, a list or a map: "spec", or
+// "metadata.labels". As ParsePath, but for Same alone.
+func ParsePart(text string, t reflect.Type) (Path, error) {
+	p, _, err := parsePath(text, t)
+	return p, err
+}
+
+// parsePath returns the type that a path ends at, too; nil for objects of no type.
+func parsePath(text string, t reflect.Type) (p Path, end reflect.Type, err error) {
+	names, err := splitPath(text)
+	p.text = text
+	for _, name := range names {
+		steps := []step{{name: name}}
+		if t != nil {
+			if steps, t, err = stepInto(t, name); err != nil {
+				break
+			}
+		}
+		p.steps = append(p.steps, steps...)
+	}
+	if err != nil {
+		return Path{}, nil, fmt.Errorf("path %q: %w", text, err)
+	}
+	return p, t, nil
 }
 
 // splitPath returns the names of a path.
@@ -129,7 +138,7 @@ func stepInto(t reflect.Type, name string) ([]step, reflect.Type, error) {
 				return append([]step{{number: number}}, steps...), next, nil
 			}
 			for i := range steps {
-				steps[i].number = 0 // it is not a part of the message, as the kind
+				steps[i].number = 0 // it is not a part of the message: the kind is not
 			}
 			return steps, next, nil
 		}

@@ -1,32 +1,6 @@
 package wire
 
-import (
-	"bytes"
-	"fmt"
-	"reflect"
-)
-
-// ParsePart reads a path that may also end at a struct, a list or a map: "spec", or
-// "metadata.labels". As ParsePath, but for Same alone.
-func ParsePart(text string, t reflect.Type) (Path, error) {
-	names, err := splitPath(text)
-	if err != nil {
-		return Path{}, fmt.Errorf("path %q: %w", text, err)
-	}
-	p := Path{text: text}
-	for _, name := range names {
-		if t == nil {
-			p.steps = append(p.steps, step{name: name})
-			continue
-		}
-		var steps []step
-		if steps, t, err = stepInto(t, name); err != nil {
-			return Path{}, fmt.Errorf("path %q: %w", text, err)
-		}
-		p.steps = append(p.steps, steps...)
-	}
-	return p, nil
-}
+import "bytes"
 
 // Same reports whether two objects, in one format, have the same bytes at the path. For
 // objects that one server wrote, that means the same values. Objects that cannot be read

@@ -219,7 +219,9 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 		if stale && r.in.objects {
 			// Or it is of a source that looks like a server and does not order its states.
 			r.leftOut(record, held)
-			stale, err = false, r.order.doubt(record)
+			if stale, err = false, r.order.doubt(record); !r.settleAt.IsZero() {
+				return batch, nil // a list will show what it is
+			}
 		}
 		switch doubtful := errors.Is(err, errOutOfOrder); {
 		case doubtful && r.settleAt.IsZero():

@@ -53,7 +53,7 @@ func (v *views) of(t reflect.Type) *engine.View {
 		view.Decode = v.unstructured
 	case v.projections[t] != nil:
 		p := v.projections[t]
-		view.Decode = func(r *engine.Record, _ engine.Neighbour) (any, error) { return v.projected(r, p, t) }
+		view.Decode = func(r *engine.Record, _ engine.Neighbour) (any, error) { return v.named(decode.Projected(r, p, t)) }
 	default:
 		view.Decode = func(r *engine.Record, near engine.Neighbour) (any, error) { return v.typed(r, near, t) }
 		if v.native == nil && decode.SpeaksProtobuf(t) {
@@ -99,15 +99,11 @@ func (v *views) nativeType() reflect.Type {
 }
 
 func (v *views) typed(r *engine.Record, near engine.Neighbour, t reflect.Type) (any, error) {
-	obj, err := decode.Typed(r, near, t)
-	if o, ok := obj.(kinded); ok {
-		v.name(o)
-	}
-	return obj, err
+	return v.named(decode.Typed(r, near, t))
 }
 
-func (v *views) projected(r *engine.Record, p *decode.Projection, t reflect.Type) (any, error) {
-	obj, err := decode.Projected(r, p, t)
+// named names what was made, if it says what kind it is.
+func (v *views) named(obj any, err error) (any, error) {
 	if o, ok := obj.(kinded); ok {
 		v.name(o)
 	}

@@ -60,10 +60,10 @@ func relists(version string, o ...runtime.Object) func(*oddPlay) {
 	return func(p *oddPlay) { p.relist(version, o...) }
 }
 
-// breaks ends the watch.
+// breaks ends the watch, and waits for the next one.
 func breaks(p *oddPlay) {
 	(<-p.watches).Stop()
-	time.Sleep(10 * time.Second)
+	p.watches <- <-p.watches
 }
 
 func (p *oddPlay) handler() clientgo.ResourceEventHandler {
@@ -101,7 +101,6 @@ func (s oddSource) play(t *testing.T, create func(clientgo.ListerWatcher, runtim
 			defer close(done)
 			i.RunWithContext(ctx)
 		}()
-		time.Sleep(time.Millisecond)
 		for _, f := range s.happens {
 			synctest.Wait()
 			f(p)
@@ -411,7 +410,7 @@ type slowly struct {
 func (s *slowly) DeepCopyObject() runtime.Object { c := *s; return &c }
 
 func (s *slowly) MarshalJSON() ([]byte, error) {
-	time.Sleep(time.Second)
+	<-time.After(time.Second)
 	type plain slowly
 	return json.Marshal((*plain)(s))
 }
@@ -432,9 +431,7 @@ func TestSlowObjects(t *testing.T) {
 			i.RunWithContext(ctx)
 		}()
 		began := time.Now()
-		for !i.HasSynced() {
-			time.Sleep(time.Second)
-		}
+		cache.WaitForCacheSync(ctx.Done(), i.HasSynced)
 		if took := time.Since(began); took > 15*time.Second {
 			t.Errorf("it was synced after %v", took)
 		}
@@ -473,7 +470,7 @@ func TestFakeClientsetGoesBack(t *testing.T) {
 				defer close(done)
 				i.RunWithContext(ctx)
 			}()
-			time.Sleep(time.Second)
+			synctest.Wait()
 			for _, f := range []func() error{
 				func() error { _, err := pods.Update(ctx, made("a", 1, "2"), metav1.UpdateOptions{}); return err },
 				func() error { return pods.Delete(ctx, "a", metav1.DeleteOptions{}) },

@@ -15,6 +15,8 @@ type hooks struct {
 	loggers   []*slog.Logger // each once; nil is slog.Default
 	failures  []func(error)
 	mutations []func(Mutation)
+	found     uint64 // how many mutations, and the last of them
+	last      Mutation
 	// defaults that were added already: functions cannot be compared.
 	defaultFailure, defaultMutation bool
 }
@@ -69,10 +71,19 @@ func (h *hooks) failed(err error) {
 func (h *hooks) mutated(m Mutation) {
 	h.mu.Lock()
 	hooks := slices.Clone(h.mutations)
+	h.found++
+	h.last = m
 	h.mu.Unlock()
 	for _, f := range hooks {
 		f(m)
 	}
+}
+
+// mutationsFound returns how many changes there were, and the last one.
+func (h *hooks) mutationsFound() (uint64, Mutation) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.found, h.last
 }
 
 // names returns the names of the functions that are called for failures.

@@ -112,6 +112,7 @@ func newCore(client rest.Interface, t reflect.Type, o Options, server *engine.Se
 		Limits:        o.limits(),
 	}}
 	c.views.kind, c.views.secret = c.kind(t), isSecret(resource.GroupResource())
+	c.views.apart, c.views.changed = o.Unshared, c.partChanged
 	ro := o.reflector()
 	ro.Server, ro.OnFailure = server, c.hooks.failed
 	c.Informer = engine.NewInformer(engine.Options{Residency: engine.Residency(o.Residency), Log: c.hooks.log}, ro, c.sources(client, o.Namespaces))

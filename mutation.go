@@ -56,15 +56,24 @@ type Mutation struct {
 // String is one line for people.
 func (m Mutation) String() string { return mutation.Report(m).String() }
 
-// watchMutations starts looking for readers that change objects, if enabled. Each
-// finding is logged, counted in Status and passed to OnMutation.
+// watchMutations starts looking for readers that change objects, if enabled.
 func (c *core) watchMutations(o Options) {
-	resource := c.query.String()
-	c.mutations = mutation.New(o.MutationDetector.mode(), func(m mutation.Report) {
-		c.hooks.log("an object was changed by a reader; copy it first (DeepCopy)",
-			"resource", resource, "key", m.Key, "type", m.Type, "fields", m.Fields, "readers", m.Readers)
-		c.hooks.mutated(Mutation(m))
-	})
+	c.mutations = mutation.New(o.MutationDetector.mode(), c.mutated)
+}
+
+// mutated logs, counts and passes on that an object was changed.
+func (c *core) mutated(m mutation.Report) {
+	c.hooks.log("an object was changed by a reader; copy it first (DeepCopy)",
+		"resource", c.query.String(), "key", m.Key, "type", m.Type, "fields", m.Fields, "readers", m.Readers)
+	c.hooks.mutated(Mutation(m))
+}
+
+// partChanged returns what is called for a view when a part was changed that several of
+// its objects have in common.
+func (c *core) partChanged(view string) func(key string, fields []string) {
+	return func(key string, fields []string) {
+		c.mutated(mutation.Report{Key: key, Type: view, Fields: fields})
+	}
 }
 
 // handedOut has the detector remember an object, if it wants to.

@@ -69,6 +69,15 @@ type Options struct {
 	// as fast as possible.
 	Residency Residency
 
+	// Unshared decodes each object on its own. Default: objects that the server sent
+	// with much the same bytes, such as the pods of one workload, have those parts in
+	// common when they are decoded, except for labels and annotations. That takes a
+	// third of the memory and half of the time. A program that changes an object that
+	// it has not copied may then change others, until that is found, which it is at
+	// intervals: Status.Mutated counts it, and all of them are decoded again. Set it
+	// for a program that is known to do so.
+	Unshared bool
+
 	// MaxObjectSize is the largest object that is accepted from the server; a larger
 	// one is an error. Default: 64 MiB. Servers themselves limit objects to about
 	// 3 MiB.

@@ -34,6 +34,7 @@ func (o Options) settings() []setting {
 		{"JSON", o.JSON},
 		{"Compression", o.Compression},
 		{"Residency", o.Residency},
+		{"Unshared", o.Unshared},
 		{"MaxObjectSize", orDefault(o.MaxObjectSize, int64(defaultMaxObjectSize))},
 		{"Silence", orDefault(o.Silence, defaultSilence)},
 		{"Poll", orDefault(o.Poll, defaultPoll)},

@@ -104,6 +104,9 @@ type Memory struct {
 	// Kept is the approximate size of objects that stay decoded because they are
 	// read. Passing is that of objects decoded for handlers, which are evicted soon.
 	Kept, Passing int64
+	// Shared is that of the parts that decoded objects have in common; see
+	// Options.Unshared.
+	Shared int64
 }
 
 // Status is the status of an informer.
@@ -149,8 +152,7 @@ func (c *core) status() Status {
 	s.Memory = Memory(c.Informer.Memory())
 	s.Rejected, s.LastRejected = c.Rejected()
 	s.LastRejected = ownError(s.LastRejected)
-	mutated, last := c.mutations.Found()
-	s.Mutated, s.LastMutation = mutated, Mutation(last)
+	s.Mutated, s.LastMutation = c.hooks.mutationsFound()
 	for _, sub := range c.Subscriptions() {
 		s.Subscribers = append(s.Subscribers, subscriptionStatus(sub.Status()))
 	}

@@ -28,6 +28,9 @@ type decoder = func(*engine.Record, engine.Neighbour) (any, error)
 type views struct {
 	kind   func() schema.GroupVersionKind
 	secret bool // errors do not quote what cannot be decoded
+	apart  bool // objects have no parts in common
+	// changed returns what a view calls when a reader has changed such a part.
+	changed func(view string) func(key string, fields []string)
 
 	mu    sync.Mutex
 	known map[reflect.Type]*engine.View
@@ -45,7 +48,8 @@ func (v *views) of(t reflect.Type) *engine.View {
 	if view := v.known[t]; view != nil {
 		return view
 	}
-	view := &engine.View{Name: "*" + t.String(), Type: reflect.PointerTo(t)}
+	view := &engine.View{Name: "*" + t.String(), Apart: v.apart}
+	view.Changed = v.changed(view.Name)
 	switch {
 	case t == metadataType:
 		view.Decode = v.metadata
@@ -55,6 +59,7 @@ func (v *views) of(t reflect.Type) *engine.View {
 		p := v.projections[t]
 		view.Decode = func(r *engine.Record, _ engine.Neighbour) (any, error) { return v.named(decode.Projected(r, p, t)) }
 	default:
+		view.Type = reflect.PointerTo(t)
 		view.Decode = func(r *engine.Record, near engine.Neighbour) (any, error) { return v.typed(r, near, t) }
 		if v.native == nil && decode.SpeaksProtobuf(t) {
 			v.native = t

@@ -42,7 +42,7 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, example runtime.Object,
 	if s.description == "" {
 		s.description = fmt.Sprintf("%T", example)
 	}
-	s.view = &engine.View{Name: s.description, Decode: s.fromObject}
+	s.view = &engine.View{Name: s.description, Decode: s.fromObject, Changed: s.partChanged}
 	s.indexer = &sharedIndexer{view: s.view, version: s.LastSyncResourceVersion, indexers: Indexers{}}
 	b, ok := lw.(*dropin.ListWatch)
 	switch {
@@ -55,7 +55,10 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, example runtime.Object,
 		s.core, s.grown = sharedCore(s.description, b)
 	}
 	if ok {
-		s.view.Decode, s.view.Type = s.fromBytes(b.Decode), reflect.TypeOf(example)
+		s.view.Decode = s.fromBytes(b.Decode)
+		if t := reflect.TypeOf(example); t != nil && t != unstructuredType && t != metadataType {
+			s.view.Type = t
+		}
 	}
 	if s.core.lazy == nil {
 		s.indexer.moveTo(s.core.Collection, "")

@@ -43,6 +43,11 @@ type ObjectOptions struct {
 //
 // It returns an error if the informer has started, or is not one of this package.
 func SetObjectOptions(informer SharedInformer, o ObjectOptions) error {
+	return setUp(informer, func(s *sharedIndexInformer) { s.packing.off.Store(o.Unpacked) })
+}
+
+// setUp changes an informer of this package that has not started.
+func setUp(informer SharedInformer, change func(*sharedIndexInformer)) error {
 	s, ok := informer.(*sharedIndexInformer)
 	if !ok { // another implementation, perhaps around one of ours
 		inner, ours := informer.GetController().(sharedController)
@@ -56,7 +61,7 @@ func SetObjectOptions(informer SharedInformer, o ObjectOptions) error {
 	if s.started {
 		return errStarted
 	}
-	s.packing.off.Store(o.Unpacked)
+	change(s)
 	return nil
 }
 

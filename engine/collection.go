@@ -113,7 +113,8 @@ func NewCollection(o Options, namespaces ...string) (*Collection, []*Partition) 
 
 		observer: o.Observer,
 	}
-	c.resident.mode = o.Residency
+	c.resident.mode, c.resident.records = o.Residency, c.All
+	c.resident.templates.weight = new(atomic.Int64)
 	c.youngs = c.table.youngs
 	runtime.AddCleanup(c, (*packed.Youngs).Close, c.youngs)
 	var parts []*Partition

@@ -7,6 +7,11 @@ func (c *Collection) Forget(r *Record) {
 		return // an object that came as one has nothing else
 	}
 	m := &c.resident
+	for d := r.decoded(); d != nil; d = d.next {
+		if d.template != nil {
+			m.evictNear(d.template)
+		}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if o := m.last[r.key]; o != nil {
@@ -18,18 +23,35 @@ func (c *Collection) Forget(r *Record) {
 
 // ForgetView evicts what a view has decoded: nobody reads in it any more.
 func (c *Collection) ForgetView(v *View) {
-	for r := range c.All() {
-		r.drop(v)
-	}
 	m := &c.resident
+	for r := range c.All() {
+		if r.decoded().find(v) != nil {
+			m.mu.Lock()
+			m.forgetLocked(r, v)
+			m.mu.Unlock()
+		}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, g := range []*ring{&m.pass, &m.hot} {
 		for _, e := range g.entries[g.head:] {
-			e.record.drop(v)
+			m.forgetLocked(e.record, v)
 		}
 	}
 	m.forgetListsLocked()
+}
+
+// forgetLocked takes a view's decoding off a record, which weighs less then, if anything.
+func (m *residency) forgetLocked(r *Record, v *View) {
+	was := r.use.clear(kept)
+	if was {
+		m.charge(-r.weight())
+	}
+	r.drop(v)
+	if was && r.decoded() != nil {
+		r.use.set(kept)
+		m.charge(r.weight())
+	}
 }
 
 // drop takes a view's decoding off a record.

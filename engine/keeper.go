@@ -133,7 +133,7 @@ func (m *residency) keepLocked(r *Record) {
 		return
 	}
 	r.use.set(used)
-	m.charge(r.decodedWeight())
+	m.charge(r.weight())
 	if m.mode == AlwaysDecoded {
 		return
 	}
@@ -154,7 +154,7 @@ func (m *residency) offerLocked(r *Record, use Use) bool {
 	if r.use.has(kept) {
 		return true
 	}
-	weight := r.decodedWeight()
+	weight := r.weight()
 	if use == Read && weight <= m.budget() {
 		for range looks {
 			if !m.fullLocked(weight) || m.keeper.len() == 0 {
@@ -185,7 +185,7 @@ func (m *residency) budget() int64 {
 // fullLocked reports whether this collection may keep no more. One that has less than
 // its share of the automatic budget may; others make room for it.
 func (m *residency) fullLocked(weight int64) bool {
-	own := m.keeper.weight.Load() + weight
+	own := m.keeper.weight.Load() + m.templates.weight.Load() + weight
 	switch m.mode {
 	case AlwaysDecoded:
 		return false
@@ -245,7 +245,7 @@ func (m *residency) dropLocked(r *Record) bool {
 	if !r.use.clear(kept) {
 		return false
 	}
-	m.charge(-r.decodedWeight())
+	m.charge(-r.weight())
 	if m.mode != AlwaysDecoded {
 		m.tidyLocked()
 	}
@@ -257,7 +257,7 @@ func (m *residency) releaseLocked(r *Record) {
 	if !r.use.clear(kept) {
 		return
 	}
-	m.charge(-r.decodedWeight())
+	m.charge(-r.weight())
 	if !r.use.has(ringed) {
 		m.evictLocked(r)
 	}

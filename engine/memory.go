@@ -11,6 +11,9 @@ type Memory struct {
 	// Kept is about what the objects weigh that stay decoded for readers, Passing what
 	// those do that were decoded for handlers and will be evicted soon.
 	Kept, Passing int64
+	// Shared is about what the templates weigh whose parts decoded objects have in
+	// common.
+	Shared int64
 }
 
 // Memory returns what the informer holds.
@@ -32,5 +35,6 @@ func (c *Collection) memory() Memory {
 		Young:   c.youngs.Bytes(),
 		Kept:    m.keeper.weight.Load(),
 		Passing: m.passingWeightLocked() + m.lists.stale,
+		Shared:  m.templates.weight.Load(),
 	}
 }

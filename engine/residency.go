@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,7 +83,9 @@ type residency struct {
 	keeper      keeper
 	last        map[string]*Record // by key: the state that was decoded last, if it still is
 	lists       listings
-	tick        *time.Timer // runs while anything is decoded
+	templates   templates
+	records     func() iter.Seq[*Record] // of the store
+	tick        *time.Timer              // runs while anything is decoded
 }
 
 // A decoded object weighs some multiple of the bytes that the server sent; what was
@@ -171,6 +174,9 @@ func (m *residency) admit(r *Record, v *View, use Use) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if r.decoded() == nil {
+		return // somebody has evicted it
+	}
 	if !v.Alters {
 		if m.last == nil {
 			m.last = map[string]*Record{}
@@ -201,6 +207,9 @@ func (m *residency) beside(r *Record) *Record {
 
 // evictLocked drops a record's objects.
 func (m *residency) evictLocked(r *Record) {
+	if r.use.clear(kept) {
+		m.charge(-r.weight())
+	}
 	r.decodings.Store(nil)
 	if m.last[r.key] == r {
 		delete(m.last, r.key)
@@ -224,6 +233,9 @@ func (m *residency) age() {
 	m.mu.Unlock()
 	for at := 0; at >= 0; {
 		at = m.ageSome(at, listed)
+	}
+	for _, t := range m.templates.check() {
+		m.evictNear(t)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -136,7 +136,7 @@ func (m *residency) oldestLocked() *ring {
 // chargeStateLocked charges a state that is put on a ring, and returns what it weighs
 // beside others of its object.
 func (m *residency) chargeStateLocked(r *Record) (weight int64) {
-	whole := r.decodedWeight()
+	whole := r.weight()
 	o := m.objects[r.key]
 	switch d := r.decoded(); {
 	case o == nil:

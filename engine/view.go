@@ -23,6 +23,11 @@ type View struct {
 	// its objects are not what the same bytes make elsewhere. It takes over nothing
 	// from other objects, and nothing is taken over from its own.
 	Alters bool
+	// Apart: no two objects have parts in common, but the states of one.
+	Apart bool
+	// Changed is called where a reader has changed a part that objects have in common:
+	// with the key of one of them, and the paths that differ. Default: nobody is told.
+	Changed func(key string, fields []string)
 
 	listed atomic.Pointer[listing]
 }
@@ -32,6 +37,8 @@ type View struct {
 type Neighbour struct {
 	Record *Record
 	Object any
+	// Sibling: it is not a state of the object, but of another one that is like it.
+	Sibling bool
 
 	own *int
 }
@@ -69,8 +76,10 @@ type decoding struct {
 	// arrived: nobody decoded it, it came as the object that it is.
 	arrived bool
 	// own is how much memory the object has that is not part of another state, if it
-	// has taken over the rest.
-	own int
+	// has taken over the rest; weight is how much is not part of its template.
+	own, weight int
+	// template is what it has parts in common with.
+	template *template
 }
 
 // mostTaken bounds how many states in a row take over parts. A part that a reader has
@@ -144,12 +153,12 @@ func (c *Collection) decodeOnce(r *Record, v *View, use Use) (any, error) {
 
 // decode decodes a record and publishes the result.
 func (c *Collection) decode(r *Record, v *View, use Use) (any, error) {
-	d := &decoding{view: v}
-	near, taken := c.neighbour(r, v)
-	d.taken, d.own = taken, int(r.decodedWeight())
+	d := &decoding{view: v, own: int(r.decodedWeight())}
+	near := c.neighbour(r, v, d)
 	near.own = &d.own
 	watch := c.stopwatch()
 	obj, err := decodeContained(r, v, near)
+	d.weigh(r)
 	c.observe(Observation{Point: PointDecoded, View: v.Name, Key: r.key, Took: watch.took(), Err: err})
 	if err != nil {
 		d.err = &DecodeError{Key: r.key, View: v.Name, Err: err}
@@ -163,25 +172,52 @@ func (c *Collection) decode(r *Record, v *View, use Use) (any, error) {
 		c.reject(r.key, d.err)
 	}
 	c.resident.admit(r, v, use)
+	if d.template.isChanged() {
+		c.Forget(r) // too late to be found by those who evict
+	}
 	return d.obj, d.err
 }
 
-// neighbour returns another state of r's object of which a view may take over parts,
-// and how many states in a row have done so then.
-func (c *Collection) neighbour(r *Record, v *View) (near Neighbour, taken uint8) {
+// neighbour returns what a view may take over parts from: another state of r's object,
+// or a template. It notes in d what follows from that.
+func (c *Collection) neighbour(r *Record, v *View, d *decoding) Neighbour {
 	if v.Alters || v.Type == nil {
-		return Neighbour{}, 0
+		return Neighbour{}
 	}
-	other := c.resident.beside(r)
-	if other == nil {
-		return Neighbour{}, 0
-	}
-	for d := other.decoded(); d != nil; d = d.next {
-		if d.err == nil && !d.view.Alters && d.view.Type == v.Type && d.taken < mostTaken {
-			return Neighbour{Record: other, Object: d.obj}, d.taken + 1
+	if other := c.resident.beside(r); other != nil {
+		for o := other.decoded(); o != nil; o = o.next {
+			if o.err == nil && !o.view.Alters && o.view.Type == v.Type && o.taken < mostTaken && !o.template.isChanged() {
+				d.taken, d.weight, d.template = o.taken+1, int(other.weight()), o.template
+				return Neighbour{Record: other, Object: o.obj}
+			}
 		}
 	}
-	return Neighbour{}, 0
+	d.template = c.resident.templates.of(r, v)
+	return d.template.neighbour()
+}
+
+// weigh notes what a decoding weighs whose object is made: what it does not have in
+// common with its template. The states before may have left it more of that than it
+// shows, but never more than the whole.
+func (d *decoding) weigh(r *Record) {
+	whole := int(r.decodedWeight())
+	d.weight = min(max(d.weight+d.own, smallestShare), whole)
+}
+
+// weight is what the objects of a record weigh that somebody has decoded, as long as they
+// are there: that of the first one, as later ones are few.
+func (r *Record) weight() int64 {
+	d := r.decoded()
+	if d == nil {
+		return 0
+	}
+	for d.next != nil {
+		d = d.next
+	}
+	if d.weight == 0 { // it came as the object that it is
+		return r.decodedWeight()
+	}
+	return int64(d.weight)
 }
 
 // publish adds a decoding, unless there is one of the same view; that one is

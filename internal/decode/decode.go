@@ -89,10 +89,10 @@ func Into(r *engine.Record, obj any) error {
 	return withBytes(r, func(raw []byte) error { return into(obj, r.Format(), raw) })
 }
 
-// intoNear reads protobuf into an object, with another state of it decoded.
+// intoNear reads protobuf into an object, with another state or a sibling of it decoded.
 func intoNear(obj message, raw []byte, near engine.Neighbour) error {
 	return withBytes(near.Record, func(old []byte) error {
-		own, err := unmarshal.ProtobufNear(raw, obj, unmarshal.Near{Object: near.Object.(message), Raw: old})
+		own, err := unmarshal.ProtobufNear(raw, obj, unmarshal.Near{Object: near.Object.(message), Raw: old, Sibling: near.Sibling})
 		near.Took(own)
 		return err
 	})

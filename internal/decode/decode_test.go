@@ -71,19 +71,25 @@ func (k *kept) UnmarshalJSON(b []byte) error {
 }
 
 // listOf is a server that lists some objects, then has the watch send others.
-type listOf struct{ items, events [][]byte }
+type listOf struct {
+	items, events [][]byte
+	format        wire.Format
+}
 
 func (l *listOf) String() string { return "things" }
 
 func (l *listOf) List(context.Context, engine.ListOptions) (engine.ListStream, error) {
-	return &listing{items: l.items}, nil
+	return &listing{items: l.items, format: l.format}, nil
 }
 
 func (l *listOf) Watch(ctx context.Context, _ engine.WatchOptions) (engine.WatchStream, error) {
 	return &watching{ctx: ctx, events: l.events}, nil
 }
 
-type listing struct{ items [][]byte }
+type listing struct {
+	items  [][]byte
+	format wire.Format
+}
 
 func (l *listing) Next() (engine.Item, error) {
 	if len(l.items) == 0 {
@@ -91,7 +97,7 @@ func (l *listing) Next() (engine.Item, error) {
 	}
 	raw := l.items[0]
 	l.items = l.items[1:]
-	return engine.Item{Format: wire.JSON, Bytes: raw}, nil
+	return engine.Item{Format: l.format, Bytes: raw}, nil
 }
 func (l *listing) Meta() wire.ListMeta { return wire.ListMeta{ResourceVersion: "100"} }
 func (l *listing) Received() int64     { return 0 }
@@ -118,7 +124,7 @@ func (w *watching) Close() error   { return nil }
 // although the memory of the store and of decoding is used again.
 func TestInputMayBeKept(t *testing.T) {
 	want := map[string]string{}
-	var server listOf
+	server := listOf{format: wire.JSON}
 	for i := range 200 {
 		name, text := fmt.Sprint("o", i), fmt.Sprintf(`"%s"`, strings.Repeat(fmt.Sprint(i), 100))
 		want[name] = text

@@ -66,8 +66,6 @@ type Detector struct {
 	known map[any]*entry
 	order []*entry // oldest first
 	tick  *time.Timer
-	found uint64
-	last  Report
 }
 
 type entry struct {
@@ -199,16 +197,6 @@ func (d *Detector) Close() {
 	}
 }
 
-// Found returns how many changes were found, and the last one.
-func (d *Detector) Found() (uint64, Report) {
-	if d == nil {
-		return 0, Report{}
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.found, d.last
-}
-
 // compare reports an entry whose object is not what the bytes make.
 func (d *Detector) compare(e *entry) {
 	fresh, err := e.Fresh()
@@ -224,8 +212,6 @@ func (d *Detector) compare(e *entry) {
 	e.reported = true
 	d.dropLocked(e)
 	r := Report{Key: e.Key, Type: fmt.Sprintf("%T", e.Object), Fields: fields, Readers: slices.Clone(e.readers)}
-	d.found++
-	d.last = r
 	d.mu.Unlock()
 	e.Forget()
 	d.report(r)

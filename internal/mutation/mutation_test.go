@@ -87,8 +87,8 @@ func TestDetectorLooksNowAndThen(t *testing.T) {
 		d.Remember(handed(bad, &forgotten), "nobody.")
 		time.Sleep(10*time.Second + time.Millisecond)
 		synctest.Wait()
-		if n, last := d.Found(); n != 0 {
-			t.Fatalf("reports %v, and nothing was changed", last)
+		if n := len(reports); n != 0 {
+			t.Fatalf("%d reports, and nothing was changed", n)
 		}
 		d.mu.Lock() // for the race detector: the change itself is one
 		bad.Spec.NodeName = "secret-value"
@@ -106,9 +106,6 @@ func TestDetectorLooksNowAndThen(t *testing.T) {
 		}
 		if text := got[0].String(); strings.Contains(text, "secret-value") || !strings.Contains(text, "TestDetectorLooksNowAndThen") {
 			t.Errorf("says %q, want the reader and no value", text)
-		}
-		if n, last := d.Found(); n != 1 || last.Key != "default/p" {
-			t.Errorf("counts %d (%v), want 1", n, last)
 		}
 
 		d.Remember(handed(pod(), &forgotten), "nobody.")

@@ -39,6 +39,7 @@ func (b *base) learn(raw []byte) {
 	}
 	b.bytes = new(Bytes)
 	b.bytes.Hold(b.learned)
+	b.bytes.how = pieces
 	b.learned = nil
 }
 

@@ -1,6 +1,7 @@
 package packed
 
 import (
+	"runtime"
 	"slices"
 
 	"github.com/klauspost/compress/s2"
@@ -15,6 +16,7 @@ const (
 	plain      packing = iota // as they came
 	alone                     // s2
 	withParent                // s2, with the parent's bytes as dictionary
+	pieces                    // as they are: the base, which is no object
 )
 
 // Bytes are the encoded bytes of one state of an object. They never change once a
@@ -61,6 +63,23 @@ func (b *Bytes) Plain() []byte {
 	return b.slab.mem[b.at : b.at+b.size : b.at+b.size]
 }
 
+// Sibling returns the bytes of the object that b is packed against; nil if it is packed
+// against none.
+func (b *Bytes) Sibling() *Bytes {
+	if b.parent == nil || b.parent.how == pieces {
+		return nil
+	}
+	return b.parent
+}
+
+// Copy returns the same bytes, held as they are in the heap.
+func (b *Bytes) Copy() Bytes {
+	c := *b
+	c.slab, c.at = heapSlab(b.slab.mem[b.at:b.at+b.size]), 0
+	runtime.KeepAlive(b) // and with it the slab
+	return c
+}
+
 // Append appends the bytes as they came to dst, whose free capacity is used. The
 // caller keeps b reachable meanwhile.
 func (b *Bytes) Append(dst []byte) ([]byte, error) {
@@ -73,7 +92,7 @@ func (b *Bytes) Append(dst []byte) ([]byte, error) {
 	held := b.slab.mem[b.at : b.at+b.size]
 	var err error
 	switch b.how {
-	case plain:
+	case plain, pieces:
 		copy(into, held)
 	case alone:
 		_, err = s2.Decode(into, held)

@@ -12,6 +12,7 @@ type decoder struct {
 	scratch []byte   // of a string with escapes
 	numbers []uint64 // what is left of the present object's memory for numbers
 	own     int      // how much memory an object has that it does not share with its neighbour
+	sibling bool     // that neighbour is another object
 
 	// A document in JSON that is being read, its arrays and objects, and the next of
 	// these.

@@ -12,10 +12,14 @@ import (
 type Near struct {
 	Object Message
 	Raw    []byte
+	// Sibling: it is another object than the one that is decoded, and not a state of it
+	// before. Maps on the way to what differs, labels and annotations first of all, are
+	// not shared then: they are what programs change most often by mistake.
+	Sibling bool
 }
 
 // ProtobufNear decodes raw into obj, which must be empty, as Protobuf does, with
-// the help of an object that is much like it: mostly its own state before. Parts
+// the help of an object that is much like it: its own state before, or a sibling. Parts
 // whose bytes are the same are not decoded again: the new object shares the old
 // one's. So neither may ever be changed. It returns about how much memory the new one has
 // of its own.
@@ -30,7 +34,7 @@ func ProtobufNear(raw []byte, obj Message, near Near) (own int, err error) {
 		return inMemory * len(raw), obj.Unmarshal(raw)
 	}
 	err = with(func(d *decoder) error {
-		d.own = 0
+		d.own, d.sibling = 0, near.Sibling
 		err := d.near(raw, v.UnsafePointer(), part{near.Raw, old.UnsafePointer()}, p, 0)
 		own = d.own
 		return err
@@ -73,7 +77,7 @@ func (d *decoder) near(b []byte, at unsafe.Pointer, old part, p *plan, depth int
 		var err error
 		to, from := unsafe.Add(at, f.offset), unsafe.Add(old.at, f.offset)
 		switch known := before.number == now.number && before.wire == now.wire && f.op.made(from, before.count); {
-		case known && bytes.Equal(now.run, before.run):
+		case known && bytes.Equal(now.run, before.run) && !(d.sibling && f.op.isMap()):
 			f.share(to, from)
 		case known && f.op == opMessage:
 			err = d.near(now.value(), to, part{before.value(), from}, f.of, depth+1)
@@ -148,6 +152,9 @@ func (o op) repeats() bool {
 	}
 	return false
 }
+
+// isMap reports whether a field is a map.
+func (o op) isMap() bool { return o == opStringMap || o == opBytesMap || o == opQuantityMap }
 
 // made reports whether what is at an address can have been made of so many values.
 func (o op) made(at unsafe.Pointer, values int) bool {

@@ -106,13 +106,19 @@ func same(t testing.TB, typ reflect.Type, raw []byte) {
 // with what the type's own method makes of it.
 func sameNear(t testing.TB, typ reflect.Type, before, raw []byte) {
 	t.Helper()
+	sameNearTo(t, typ, before, raw, false)
+	sameNearTo(t, typ, before, raw, true)
+}
+
+func sameNearTo(t testing.TB, typ reflect.Type, before, raw []byte, sibling bool) {
+	t.Helper()
 	old := reflect.New(typ).Interface().(Message)
 	if old.Unmarshal(before) != nil {
 		return
 	}
 	got, want := reflect.New(typ), reflect.New(typ)
 	errWant := want.Interface().(Message).Unmarshal(raw)
-	_, errGot := ProtobufNear(raw, got.Interface().(Message), Near{old, before})
+	_, errGot := ProtobufNear(raw, got.Interface().(Message), Near{Object: old, Raw: before, Sibling: sibling})
 	if (errGot == nil) != (errWant == nil) || errWant != nil && errGot.Error() != errWant.Error() {
 		t.Fatalf("%s from %x, near %x: %v, want %v", typ, raw, before, errGot, errWant)
 	}
@@ -294,7 +300,7 @@ func TestNearAnObjectThatWasChanged(t *testing.T) {
 		old := pod.DeepCopy()
 		old.Spec.Containers, old.Labels, old.Spec.SecurityContext = nil, nil, nil
 		var got corev1.Pod
-		if _, err := ProtobufNear(after, &got, Near{old, raw}); err != nil {
+		if _, err := ProtobufNear(after, &got, Near{Object: old, Raw: raw}); err != nil {
 			t.Fatal(err)
 		}
 		if !equality.Semantic.DeepEqual(got.Spec.Containers, next.Spec.Containers) {
@@ -379,20 +385,20 @@ func BenchmarkPod(b *testing.B) {
 		}
 		for i := 0; b.Loop(); i++ {
 			i %= len(raws)
-			if _, err := ProtobufNear(next[i], &corev1.Pod{}, Near{old[i], raws[i]}); err != nil {
+			if _, err := ProtobufNear(next[i], &corev1.Pod{}, Near{Object: old[i], Raw: raws[i]}); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("the next pod", func(b *testing.B) {
 		b.ReportAllocs()
-		last := Near{&corev1.Pod{}, nil}
+		last := Near{Object: &corev1.Pod{}}
 		for i := 0; b.Loop(); i++ {
 			pod := &corev1.Pod{}
 			if _, err := ProtobufNear(raws[i%len(raws)], pod, last); err != nil {
 				b.Fatal(err)
 			}
-			last = Near{pod, raws[i%len(raws)]}
+			last = Near{Object: pod, Raw: raws[i%len(raws)]}
 		}
 	})
 }
@@ -418,7 +424,7 @@ func TestOwnMemory(t *testing.T) {
 	if err := Protobuf(before, &old); err != nil {
 		t.Fatal(err)
 	}
-	own, err := ProtobufNear(after, &now, Near{&old, before})
+	own, err := ProtobufNear(after, &now, Near{Object: &old, Raw: before})
 	if err != nil {
 		t.Fatal(err)
 	}

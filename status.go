@@ -109,6 +109,19 @@ type Memory struct {
 	Shared int64
 }
 
+// Decoded is how many objects are decoded for one reason.
+type Decoded struct {
+	// Why is the reason, for people: "asked for by readers", "listed again and again",
+	// "changing, for handlers", or "read in passing".
+	Why     string
+	Objects int
+	// Bytes is about how much memory they take, beside what they have in common with
+	// others (Memory.Shared).
+	Bytes int64
+	// Since is when the first of them was decoded.
+	Since time.Time
+}
+
 // Status is the status of an informer.
 type Status struct {
 	// Resource is what is listed and watched.
@@ -122,6 +135,9 @@ type Status struct {
 	Packed  int64
 	// Memory is where that is, and what else the informer holds.
 	Memory Memory
+	// Decoded says which objects are decoded, and why. What is not decoded is held as
+	// bytes alone.
+	Decoded []Decoded
 	// Rejected counts objects that could not be read, and LastRejected says why
 	// the last one could not.
 	Rejected     uint64
@@ -150,6 +166,9 @@ func (c *core) status() Status {
 	}
 	s.Bytes, s.Packed = c.Weight()
 	s.Memory = Memory(c.Informer.Memory())
+	for _, d := range c.Decoded() {
+		s.Decoded = append(s.Decoded, Decoded{d.Why.String(), d.Objects, d.Bytes, d.Since})
+	}
 	s.Rejected, s.LastRejected = c.Rejected()
 	s.LastRejected = ownError(s.LastRejected)
 	s.Mutated, s.LastMutation = c.hooks.mutationsFound()

@@ -82,6 +82,8 @@ type Store struct {
 	Transform string `json:"transform,omitempty"`
 	// Residency is for how long objects stay decoded.
 	Residency string `json:"residency,omitempty"`
+	// Decoded are those that are, by reason.
+	Decoded []Decoded `json:"decoded,omitempty"`
 	// MutationDetector: readers that change objects are looked for.
 	MutationDetector bool `json:"mutationDetector,omitempty"`
 	// MutationDetection is how closely: "sampled" or "full", where that can be chosen.
@@ -97,6 +99,14 @@ type Store struct {
 	// last one was, if that is known.
 	Rejected     uint64 `json:"rejected,omitempty"`
 	LastRejected string `json:"lastRejected,omitempty"`
+}
+
+// Decoded is how many objects are decoded for one reason.
+type Decoded struct {
+	Why     string    `json:"why"`
+	Objects int       `json:"objects"`
+	Bytes   int64     `json:"bytes"`
+	Since   time.Time `json:"since"`
 }
 
 // Sharing is about informers that share one watch and one store.

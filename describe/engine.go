@@ -62,6 +62,9 @@ func store(inf *engine.Informer) Store {
 		}
 		break
 	}
+	for _, d := range inf.Decoded() {
+		s.Decoded = append(s.Decoded, Decoded{d.Why.String(), d.Objects, d.Bytes, d.Since})
+	}
 	var last error
 	if s.Rejected, last = inf.Rejected(); last != nil {
 		s.LastRejected = rejected(last)

@@ -108,6 +108,9 @@ func (d Description) store(t *text) {
 	if s.Residency != "" {
 		t.line(2, "decoded objects", s.Residency)
 	}
+	for _, o := range s.Decoded {
+		t.line(3, o.Why, fmt.Sprintf("%d, about %d bytes, since %s", o.Objects, o.Bytes, o.Since.Format(time.RFC3339)))
+	}
 	t.line(2, "mutation detector", or(s.MutationDetection, when(s.MutationDetector, "on", "off")))
 	if s.Rejected > 0 {
 		t.line(2, "rejected", fmt.Sprintf("%d", s.Rejected)+when(s.LastRejected != "", ", last "+s.LastRejected))

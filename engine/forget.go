@@ -43,14 +43,10 @@ func (c *Collection) ForgetView(v *View) {
 
 // forgetLocked takes a view's decoding off a record, which weighs less then, if anything.
 func (m *residency) forgetLocked(r *Record, v *View) {
-	was := r.use.clear(kept)
-	if was {
-		m.charge(-r.weight())
-	}
+	was := m.uncountLocked(r)
 	r.drop(v)
 	if was && r.decoded() != nil {
-		r.use.set(kept)
-		m.charge(r.weight())
+		m.countLocked(r)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/kinform/kinform/internal/memlimit"
 	"github.com/kinform/kinform/internal/packed"
@@ -13,8 +14,10 @@ import (
 type keeper struct {
 	records []*Record // some may have been dropped since
 	weight  atomic.Int64
-	hand    int // where shrinkLocked is in records
-	broom   int // where tidyLocked is
+	count   int       // of those that are kept
+	since   time.Time // when the first of them was
+	hand    int       // where shrinkLocked is in records
+	broom   int       // where tidyLocked is
 
 	shrinking atomic.Bool // shrink is about to run
 }
@@ -129,17 +132,37 @@ func (m *residency) charge(weight int64) {
 
 // keepLocked keeps a record for readers.
 func (m *residency) keepLocked(r *Record) {
-	if r.use.set(kept) {
+	if r.use.has(kept) {
 		return
 	}
+	m.countLocked(r)
 	r.use.set(used)
-	m.charge(r.weight())
 	if m.mode == AlwaysDecoded {
 		return
 	}
 	m.keeper.records = append(m.keeper.records, r)
 	m.wakeLocked()
 	m.makeRoomLocked()
+}
+
+// countLocked counts a record as kept.
+func (m *residency) countLocked(r *Record) {
+	r.use.set(kept)
+	m.charge(r.weight())
+	if m.keeper.count++; m.keeper.count == 1 {
+		m.keeper.since = time.Now()
+	}
+}
+
+// uncountLocked counts a record as kept no more, while its objects are still there, and
+// reports whether it was.
+func (m *residency) uncountLocked(r *Record) bool {
+	if !r.use.clear(kept) {
+		return false
+	}
+	m.keeper.count--
+	m.charge(-r.weight())
+	return true
 }
 
 // looks is how many kept records one that wants to be kept may push out, if nobody has
@@ -242,10 +265,9 @@ func (m *residency) lookLocked() {
 // dropLocked stops keeping a record that has left the store, and reports whether it
 // was kept.
 func (m *residency) dropLocked(r *Record) bool {
-	if !r.use.clear(kept) {
+	if !m.uncountLocked(r) {
 		return false
 	}
-	m.charge(-r.weight())
 	if m.mode != AlwaysDecoded {
 		m.tidyLocked()
 	}
@@ -254,10 +276,11 @@ func (m *residency) dropLocked(r *Record) bool {
 
 // releaseLocked evicts a record that is kept.
 func (m *residency) releaseLocked(r *Record) {
-	if !r.use.clear(kept) {
+	weight := r.weight()
+	if !m.uncountLocked(r) {
 		return
 	}
-	m.charge(-r.weight())
+	m.letGo += weight
 	if !r.use.has(ringed) {
 		m.evictLocked(r)
 	}

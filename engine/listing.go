@@ -2,6 +2,8 @@ package engine
 
 import (
 	"iter"
+	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"github.com/kinform/kinform/internal/pages"
@@ -43,13 +45,24 @@ func (c *Collection) Objects(v *View) []any {
 	c.mu.RLock()
 	snap, n := c.table.snapshot(), c.table.len()
 	c.mu.RUnlock()
+	use := ReadAll
+	if c.resident.stored.Load() > smallSweep {
+		use = Sweep
+	}
 	all := make([]any, 0, n)
-	c.walk(snap, v, ReadAll, func(l *listedPage) bool {
+	ahead := c.listAhead(snap, v, use)
+	c.walk(snap, v, use, ahead, func(l *listedPage) bool {
 		all = l.appendTo(all)
 		return true
 	})
 	return all
 }
+
+// smallSweep is what all objects of a store may weigh decoded that are kept when they
+// are first listed. Of a larger store, they are kept when they are listed again soon: a
+// program that lists everything every few minutes would otherwise hold it most of the
+// time.
+const smallSweep = 32 << 20
 
 // Each yields the objects of a view with their records, as of the moment when the
 // iteration begins, without those that cannot be decoded. Unlike Objects, it counts as
@@ -60,7 +73,7 @@ func (c *Collection) Each(v *View) iter.Seq2[*Record, any] {
 		c.mu.RLock()
 		snap := c.table.snapshot()
 		c.mu.RUnlock()
-		c.walk(snap, v, Sweep, func(l *listedPage) bool {
+		c.walk(snap, v, Sweep, nil, func(l *listedPage) bool {
 			for i, r := range l.of.Values() {
 				if obj := l.objects[i]; obj != nil && !yield(r, obj) {
 					return false
@@ -72,9 +85,9 @@ func (c *Collection) Each(v *View) iter.Seq2[*Record, any] {
 }
 
 // walk visits the objects of a snapshot page by page, until visit returns false: those
-// of an earlier list where they are remembered, others decoded. If it comes to the
-// end, what stays decoded is remembered.
-func (c *Collection) walk(snap pages.Snapshot[*Record], v *View, use Use, visit func(*listedPage) bool) {
+// of an earlier list where they are remembered, others decoded, unless that was done
+// ahead. If it comes to the end, what stays decoded is remembered.
+func (c *Collection) walk(snap pages.Snapshot[*Record], v *View, use Use, ahead decodedPages, visit func(*listedPage) bool) {
 	known, released := v.listed.Load(), c.resident.released.Load()
 	if known != nil {
 		c.resident.listed()
@@ -89,7 +102,11 @@ func (c *Collection) walk(snap pages.Snapshot[*Record], v *View, use Use, visit 
 					copy(next, *known)
 				}
 			}
-			l, next[i] = c.listPage(p, v, use)
+			d := ahead.at(i)
+			if d.all == nil {
+				d = c.listPage(p, v, use)
+			}
+			l, next[i] = d.all, d.keep
 		}
 		if !visit(l) {
 			return
@@ -100,11 +117,55 @@ func (c *Collection) walk(snap pages.Snapshot[*Record], v *View, use Use, visit 
 	}
 }
 
-// listPage decodes the objects of a page. keep is the result if they will stay
-// decoded.
-func (c *Collection) listPage(p *pages.Page[*Record], v *View, use Use) (l, keep *listedPage) {
-	l = &listedPage{of: p}
-	keep = l
+// decodedPage is a page that was decoded for a list. keep is the same if the objects
+// will stay decoded.
+type decodedPage struct{ all, keep *listedPage }
+
+// decodedPages are some pages of a snapshot.
+type decodedPages []decodedPage
+
+func (d decodedPages) at(i int) decodedPage {
+	if i < len(d) {
+		return d[i]
+	}
+	return decodedPage{}
+}
+
+// listAhead decodes the pages of a snapshot that are not remembered, on as many cores as
+// are likely to be free.
+func (c *Collection) listAhead(snap pages.Snapshot[*Record], v *View, use Use) decodedPages {
+	var todo []int
+	known := v.listed.Load()
+	for i, p := range snap.Pages() {
+		if known.page(i, p) == nil {
+			todo = append(todo, i)
+		}
+	}
+	helpers := min(runtime.GOMAXPROCS(0)-1, mostHelpers, len(todo)/4)
+	if helpers < 1 || v.Alters {
+		return nil
+	}
+	made := make(decodedPages, len(snap.Pages()))
+	var next atomic.Int64
+	work := func() {
+		for n := next.Add(1); n <= int64(len(todo)); n = next.Add(1) {
+			i := todo[n-1]
+			made[i] = c.listPage(snap.Pages()[i], v, use)
+		}
+	}
+	var others sync.WaitGroup
+	for range helpers {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+	return made
+}
+
+// listPage decodes the objects of a page.
+func (c *Collection) listPage(p *pages.Page[*Record], v *View, use Use) decodedPage {
+	l := &listedPage{of: p}
+	keep := l
 	for i, r := range p.Values() {
 		if r == nil {
 			continue
@@ -118,7 +179,7 @@ func (c *Collection) listPage(p *pages.Page[*Record], v *View, use Use) (l, keep
 			keep = nil
 		}
 	}
-	return l, keep
+	return decodedPage{l, keep}
 }
 
 func (l *listedPage) appendTo(all []any) []any {

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kinform/kinform/internal/memlimit"
 	"github.com/kinform/kinform/wire"
 )
 
@@ -86,6 +87,9 @@ type residency struct {
 	templates   templates
 	records     func() iter.Seq[*Record] // of the store
 	tick        *time.Timer              // runs while anything is decoded
+	// letGo is what was evicted since age last ran, garbage what was before that: whoever
+	// read it had the time to let go of it.
+	letGo, garbage int64
 }
 
 // A decoded object weighs some multiple of the bytes that the server sent; what was
@@ -187,6 +191,9 @@ func (m *residency) admit(r *Record, v *View, use Use) {
 	if where == inKeeper && !m.offerLocked(r, use) {
 		where = onPass
 	}
+	if where == onPass && use == Sweep {
+		m.letGo += r.weight()
+	}
 	switch where {
 	case onHot:
 		m.ringLocked(&m.hot, r)
@@ -207,9 +214,7 @@ func (m *residency) beside(r *Record) *Record {
 
 // evictLocked drops a record's objects.
 func (m *residency) evictLocked(r *Record) {
-	if r.use.clear(kept) {
-		m.charge(-r.weight())
-	}
+	m.uncountLocked(r)
 	r.decodings.Store(nil)
 	if m.last[r.key] == r {
 		delete(m.last, r.key)
@@ -250,10 +255,19 @@ func (m *residency) age() {
 			}
 		}
 	}
+	m.giveBackLocked()
 	m.tick = nil
-	if m.keeper.len() > 0 || len(m.lists.views) > 0 || m.pass.len() > 0 || m.hot.len() > 0 {
+	if m.letGo+m.garbage > 0 || m.keeper.len() > 0 || len(m.lists.views) > 0 || m.pass.len() > 0 || m.hot.len() > 0 {
 		m.wakeLocked()
 	}
+}
+
+// giveBackLocked has the memory given back of what was evicted some time ago.
+func (m *residency) giveBackLocked() {
+	if m.garbage > 0 {
+		memlimit.LetGo(m.garbage)
+	}
+	m.garbage, m.letGo = m.letGo, 0
 }
 
 // follow notes that a state takes the place of another. If one of the object's

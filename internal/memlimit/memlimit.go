@@ -1,7 +1,7 @@
 // Package memlimit finds out how much memory the process may use.
 //
-// What may live here: reading limits, and having the runtime count what is outside of
-// its heap. What may not: deciding what to hold.
+// What may live here: reading limits, having the runtime count what is outside of its
+// heap, and give back what was let go of. What may not: deciding what to hold.
 package memlimit
 
 import (

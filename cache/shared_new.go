@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -96,12 +95,10 @@ func (s *sharedIndexInformer) fromBytes(decode dropin.Decoder) func(*engine.Reco
 		if obj := r.Object(); obj != nil {
 			return obj, nil
 		}
-		obj, err := decode(r, near, s.indexer.store.Load().Kinds())
-		if f := s.transformer(); err == nil && f != nil {
-			if obj, err = f(obj); err == nil && obj == nil {
-				err = errors.New("the transform gave nothing")
-			}
+		kinds := s.indexer.store.Load().Kinds()
+		if f := s.transformer(); f != nil {
+			return transformed(f, near, func() (any, error) { return decode(r, engine.Neighbour{}, kinds) })
 		}
-		return obj, err
+		return decode(r, near, kinds)
 	}
 }

@@ -1,11 +1,15 @@
 package cache
 
 import (
+	"errors"
 	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
+
+	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/decode"
 )
 
 // DecodeOptions say how an informer that gets bytes makes objects of them. The zero
@@ -31,6 +35,26 @@ var (
 	unstructuredType = reflect.TypeFor[*unstructured.Unstructured]()
 	metadataType     = reflect.TypeFor[*metav1.PartialObjectMetadata]()
 )
+
+// transformed decodes an object and transforms it. What it has in common with others it
+// gets after that, as a transform may change whatever it is given. Of an object that the
+// transform has put in its place, nobody knows who else has it.
+func transformed(f TransformFunc, near engine.Neighbour, decoded func() (any, error)) (any, error) {
+	given, err := decoded()
+	if err != nil {
+		return nil, err
+	}
+	obj, err := f(given)
+	switch {
+	case err != nil:
+		return nil, err
+	case obj == nil:
+		return nil, errors.New("the transform gave nothing")
+	case obj == given:
+		decode.Unify(obj, near)
+	}
+	return obj, nil
+}
 
 // partChanged is called when a reader has changed a part that several objects have in
 // common.

@@ -59,8 +59,17 @@ type templates struct {
 }
 
 type templateKey struct {
-	of  weak.Pointer[packed.Bytes]
-	typ reflect.Type
+	of   weak.Pointer[packed.Bytes]
+	typ  reflect.Type
+	view *View // of one that alters its objects
+}
+
+func keyFor(of *packed.Bytes, v *View) templateKey {
+	key := templateKey{of: weak.Make(of), typ: v.Type}
+	if v.Alters {
+		key.view = v
+	}
+	return key
 }
 
 // of returns the template for a record in a view, nil if there is none.
@@ -70,9 +79,9 @@ func (t *templates) of(r *Record, v *View) *template {
 	}
 	parent := r.bytes.Sibling()
 	if parent == nil { // perhaps others have it as theirs
-		return t.find(templateKey{weak.Make(&r.bytes), v.Type})
+		return t.find(keyFor(&r.bytes, v))
 	}
-	key := templateKey{weak.Make(parent), v.Type}
+	key := keyFor(parent, v)
 	known, wanted := t.want(key)
 	if known != nil || !wanted {
 		return known
@@ -206,10 +215,20 @@ func (t *template) compare() bool {
 		return false
 	}
 	t.changed.Store(true)
-	if t.view.Changed != nil {
+	if t.view.Changed != nil && !t.varies(fresh) {
 		t.view.Changed(keyOf(fresh), fields)
 	}
 	return true
+}
+
+// varies reports whether a view does not make the same of the same bytes each time, as a
+// transform may not.
+func (t *template) varies(fresh any) bool {
+	if !t.view.Alters {
+		return false
+	}
+	again, err := decodeContained(t.record, t.view, Neighbour{})
+	return err != nil || len(mutation.Fields(fresh, again)) > 0
 }
 
 // keyOf returns the key of an object, for people.

@@ -20,8 +20,9 @@ type View struct {
 	// Type is that of the objects, if Decode can use neighbours. Default: it cannot.
 	Type reflect.Type
 	// Alters: Decode does more than read (a program's transform), so that parts of
-	// its objects are not what the same bytes make elsewhere. It takes over nothing
-	// from other objects, and nothing is taken over from its own.
+	// its objects are not what the same bytes make elsewhere. It gets no other state as
+	// a neighbour, and is none. It may get a sibling that Decode made itself, to take
+	// over what is equal after all that it does.
 	Alters bool
 	// Apart: no two objects have parts in common, but the states of one.
 	Apart bool
@@ -154,7 +155,7 @@ func (c *Collection) decodeOnce(r *Record, v *View, use Use) (any, error) {
 // decode decodes a record and publishes the result.
 func (c *Collection) decode(r *Record, v *View, use Use) (any, error) {
 	d := &decoding{view: v, own: int(r.decodedWeight())}
-	near := c.neighbour(r, v, d)
+	near := c.neighbour(r, v, use, d)
 	near.own = &d.own
 	watch := c.stopwatch()
 	obj, err := decodeContained(r, v, near)
@@ -180,9 +181,15 @@ func (c *Collection) decode(r *Record, v *View, use Use) (any, error) {
 
 // neighbour returns what a view may take over parts from: another state of r's object,
 // or a template. It notes in d what follows from that.
-func (c *Collection) neighbour(r *Record, v *View, d *decoding) Neighbour {
-	if v.Alters || v.Type == nil {
+func (c *Collection) neighbour(r *Record, v *View, use Use, d *decoding) Neighbour {
+	switch {
+	case v.Type == nil:
 		return Neighbour{}
+	case v.Alters:
+		if use == Read || use == ReadAll || use == Sweep { // it takes time, so only for what may stay
+			d.template = c.resident.templates.of(r, v)
+		}
+		return d.template.neighbour()
 	}
 	if other := c.resident.beside(r); other != nil {
 		for o := other.decoded(); o != nil; o = o.next {

@@ -33,6 +33,17 @@ func Projected(r *engine.Record, p *Projection, t reflect.Type) (any, error) {
 	return obj, nil
 }
 
+// Unify gives an object, which nobody else has yet, the parts of its neighbour's that are
+// equal to its own.
+func Unify(obj any, near engine.Neighbour) {
+	if near.Object == nil {
+		return
+	}
+	if own, ok := unmarshal.Unify(obj, near.Object); ok {
+		near.Took(own)
+	}
+}
+
 // FieldsOf makes the fields of an object in JSON, as Fields does.
 func FieldsOf(raw []byte) (map[string]any, error) { return unmarshal.JSON(raw) }
 

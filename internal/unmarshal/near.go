@@ -13,8 +13,8 @@ type Near struct {
 	Object Message
 	Raw    []byte
 	// Sibling: it is another object than the one that is decoded, and not a state of it
-	// before. Maps on the way to what differs, labels and annotations first of all, are
-	// not shared then: they are what programs change most often by mistake.
+	// before. Maps of strings on the way to what differs, labels and annotations first of
+	// all, are not shared then: they are what programs change most often by mistake.
 	Sibling bool
 }
 
@@ -77,7 +77,7 @@ func (d *decoder) near(b []byte, at unsafe.Pointer, old part, p *plan, depth int
 		var err error
 		to, from := unsafe.Add(at, f.offset), unsafe.Add(old.at, f.offset)
 		switch known := before.number == now.number && before.wire == now.wire && f.op.made(from, before.count); {
-		case known && bytes.Equal(now.run, before.run) && !(d.sibling && f.op.isMap()):
+		case known && bytes.Equal(now.run, before.run) && !(d.sibling && f.op == opStringMap):
 			f.share(to, from)
 		case known && f.op == opMessage:
 			err = d.near(now.value(), to, part{before.value(), from}, f.of, depth+1)
@@ -152,9 +152,6 @@ func (o op) repeats() bool {
 	}
 	return false
 }
-
-// isMap reports whether a field is a map.
-func (o op) isMap() bool { return o == opStringMap || o == opBytesMap || o == opQuantityMap }
 
 // made reports whether what is at an address can have been made of so many values.
 func (o op) made(at unsafe.Pointer, values int) bool {

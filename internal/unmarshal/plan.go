@@ -15,8 +15,9 @@ type Message interface{ Unmarshal([]byte) error }
 
 // plan says how the fields of a struct are found in its encoding.
 type plan struct {
-	fields []field // by number
-	broken bool    // some field cannot be decoded: left to the type's own method
+	fields  []field // by number
+	broken  bool    // some field cannot be decoded: left to the type's own method
+	partial bool    // some field is not a part of the encoding
 }
 
 // field is one field of a struct.
@@ -108,6 +109,7 @@ func makePlan(t reflect.Type) *plan {
 	for i := range t.NumField() {
 		sf := t.Field(i)
 		if sf.Type == typeMetaType && sf.Tag.Get("protobuf") == "" {
+			p.partial = true
 			continue // not a part of the encoding
 		}
 		number, ok := parseTag(sf.Tag.Get("protobuf"))

@@ -76,6 +76,8 @@ func TestEveryKindDecodesAsByItsOwnMethod(t *testing.T) {
 					t.Fatalf("%s: %v", typ, err)
 				}
 				sameNear(t, typ, raw, after)
+				sameUnified(t, typ, raw, after)
+				sameUnified(t, typ, raw, raw)
 				sameNear(t, typ, damage(r, raw), after)
 				sameNear(t, typ, raw, damage(r, after))
 				sameNear(t, typ, damage(r, raw), raw)

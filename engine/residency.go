@@ -87,6 +87,7 @@ type residency struct {
 	templates   templates
 	records     func() iter.Seq[*Record] // of the store
 	tick        *time.Timer              // runs while anything is decoded
+	leaving     *time.Timer              // runs while states are on a ring that have left the store
 	// letGo is what was evicted since age last ran, garbage what was before that: whoever
 	// read it had the time to let go of it.
 	letGo, garbage int64
@@ -302,6 +303,9 @@ func (m *residency) supersede(r *Record) {
 		m.staleLocked(r)
 	}
 	m.ringLocked(&m.hot, r)
+	if m.leaving == nil {
+		m.leaving = time.AfterFunc(2*leavingFor, m.leave)
+	}
 }
 
 // move gives what is known of a record's use to another one of the same state, which
@@ -346,8 +350,10 @@ func (m *residency) releaseAll() {
 	}
 	m.last = nil
 	m.forgetListsLocked()
-	if m.tick != nil {
-		m.tick.Stop()
-		m.tick = nil
+	for _, t := range []**time.Timer{&m.tick, &m.leaving} {
+		if *t != nil {
+			(*t).Stop()
+			*t = nil
+		}
 	}
 }

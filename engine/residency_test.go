@@ -318,3 +318,29 @@ func TestOvertakenIsDischarged(t *testing.T) {
 		}
 	})
 }
+
+// TestStatesThatLeaveGoSoon: decoded states that have left the store are not held for long
+// when nothing changes any more.
+func TestStatesThatLeaveGoSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newResidents(t, Automatic, 100)
+		s.want(t, "delivered", Delivered, 100)
+		var gone []*Record
+		for r := range s.All() {
+			gone = append(gone, r)
+		}
+		for _, r := range gone {
+			s.resident.supersede(r)
+		}
+		<-time.After(3*leavingFor + time.Millisecond)
+		synctest.Wait()
+		for _, r := range gone {
+			if r.decoded() != nil {
+				t.Fatalf("%s is still decoded, %v after it has left", r.Key(), 3*leavingFor)
+			}
+		}
+		if m := s.memory(); m.Passing != 0 {
+			t.Errorf("%+v: something is still on a ring", m)
+		}
+	})
+}

@@ -125,6 +125,31 @@ func (m *residency) sweepLocked(now time.Duration) {
 	}
 }
 
+// leave evicts the states that have left the store some time ago: when nothing changes any
+// more, nothing else would for long.
+func (m *residency) leave() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.leaving = nil
+	now, stay := time.Since(clockStart), 0
+	for _, g := range []*ring{&m.pass, &m.hot} {
+		for range g.len() {
+			switch e := g.oldest(); {
+			case !e.record.use.has(superseded):
+				g.put(g.pop())
+			case now-e.at < leavingFor:
+				g.put(g.pop())
+				stay++
+			default:
+				m.offLocked(g)
+			}
+		}
+	}
+	if stay > 0 {
+		m.leaving = time.AfterFunc(2*leavingFor, m.leave)
+	}
+}
+
 // oldestLocked returns the ring that has the oldest entry.
 func (m *residency) oldestLocked() *ring {
 	if m.hot.len() == 0 || m.pass.len() > 0 && m.pass.oldest().number < m.hot.oldest().number {

@@ -62,8 +62,11 @@
 //
 // Objects are shared between all readers and must not be changed; copy them first
 // (DeepCopy). A change would be seen by other readers, and in later states of the
-// same object, as states share their equal parts. It disappears when the object has
-// not been read for a while, and after 64 states at the latest. The cache
-// itself holds bytes and cannot be corrupted. Options.MutationDetector finds the
+// same object, as states share their equal parts. Objects that are alike, such as the pods
+// of one workload, have parts in common, too, except for labels and annotations
+// (Options.Unshared). Those parts are compared with the bytes at intervals; a change is
+// reported, and all objects that have it are decoded again. Any other change disappears
+// when the object has not been read for a while, and after 64 states at the latest. The
+// cache itself holds bytes and cannot be corrupted. Options.MutationDetector finds the
 // reader that made the change.
 package kinform

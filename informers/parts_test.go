@@ -5,11 +5,14 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kinform/kinform/cache"
 	"github.com/kinform/kinform/informers"
 	"github.com/kinform/kinform/internal/dropin/dropintest"
+	"github.com/kinform/kinform/internal/objects"
 )
 
 type change struct{ before, after *corev1.ConfigMap }
@@ -67,4 +70,60 @@ func TestStatesShareWhatDidNotChange(t *testing.T) {
 			t.Errorf("%s: altered objects have a map in common", app)
 		}
 	}
+}
+
+// TestTransformedObjectsShare: pods of one workload have parts in common after a transform,
+// however deep it writes; what it makes of each is what it makes of the pod alone.
+func TestTransformedObjectsShare(t *testing.T) {
+	client := connect(t, dropintest.Server(t).Config())
+	deep := func(obj any) (any, error) {
+		pod := obj.(*corev1.Pod)
+		pod.ManagedFields = nil
+		for i := range pod.Spec.Containers {
+			for j := range pod.Spec.Containers[i].Env {
+				pod.Spec.Containers[i].Env[j].Value += "+" // twice would show
+			}
+		}
+		return obj, nil
+	}
+	want := map[string]*corev1.Pod{}
+	for pod := range objects.New(objects.Options{Seed: 1, Workloads: 1}).Pods(30) {
+		pod.Namespace, pod.ResourceVersion = "default", ""
+		made, err := client.CoreV1().Pods(pod.Namespace).Create(t.Context(), pod, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := deep(made); err != nil {
+			t.Fatal(err)
+		}
+		want[made.Name] = made
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(deep))
+	lister := factory.Core().V1().Pods().Lister()
+	factory.Start(t.Context().Done())
+	factory.WaitForCacheSync(t.Context().Done())
+	t.Cleanup(factory.Shutdown)
+	env := map[*corev1.EnvVar]int{}
+	for range 2 {
+		pods, err := lister.List(labels.Everything())
+		if err != nil || len(pods) != len(want) {
+			t.Fatalf("%d pods, %v", len(pods), err)
+		}
+		for _, pod := range pods {
+			if !equality.Semantic.DeepEqual(pod.Spec, want[pod.Name].Spec) || pod.ManagedFields != nil {
+				t.Fatalf("%s is not what the transform makes of it", pod.Name)
+			}
+			for _, c := range pod.Spec.Containers {
+				if len(c.Env) > 0 {
+					env[&c.Env[0]]++
+				}
+			}
+		}
+	}
+	for _, n := range env {
+		if n > 10 {
+			return
+		}
+	}
+	t.Errorf("no pods have their environment in common: %d of them", len(env))
 }

@@ -276,11 +276,9 @@ func (m *residency) dropLocked(r *Record) bool {
 
 // releaseLocked evicts a record that is kept.
 func (m *residency) releaseLocked(r *Record) {
-	weight := r.weight()
 	if !m.uncountLocked(r) {
 		return
 	}
-	m.letGo += weight
 	if !r.use.has(ringed) {
 		m.evictLocked(r)
 	}

@@ -43,10 +43,10 @@ func (l *listing) object(s slot, of *pages.Page[*Record]) any {
 // that cannot be decoded. They are shared: callers must not change them.
 func (c *Collection) Objects(v *View) []any {
 	c.mu.RLock()
-	snap, n := c.table.snapshot(), c.table.len()
+	snap, n, weight := c.table.snapshot(), c.table.len(), c.table.decoded
 	c.mu.RUnlock()
 	use := ReadAll
-	if c.resident.stored.Load() > smallSweep {
+	if weight > smallSweep {
 		use = Sweep
 	}
 	all := make([]any, 0, n)

@@ -88,8 +88,7 @@ type residency struct {
 	records     func() iter.Seq[*Record] // of the store
 	tick        *time.Timer              // runs while anything is decoded
 	leaving     *time.Timer              // runs while states are on a ring that have left the store
-	// letGo is what was evicted since age last ran, garbage what was before that: whoever
-	// read it had the time to let go of it.
+	// letGo is what was evicted since age last ran, garbage what was before that.
 	letGo, garbage int64
 }
 
@@ -192,9 +191,6 @@ func (m *residency) admit(r *Record, v *View, use Use) {
 	if where == inKeeper && !m.offerLocked(r, use) {
 		where = onPass
 	}
-	if where == onPass && use == Sweep {
-		m.letGo += r.weight()
-	}
 	switch where {
 	case onHot:
 		m.ringLocked(&m.hot, r)
@@ -215,6 +211,7 @@ func (m *residency) beside(r *Record) *Record {
 
 // evictLocked drops a record's objects.
 func (m *residency) evictLocked(r *Record) {
+	m.letGo += r.weight()
 	m.uncountLocked(r)
 	r.decodings.Store(nil)
 	if m.last[r.key] == r {
@@ -263,12 +260,14 @@ func (m *residency) age() {
 	}
 }
 
-// giveBackLocked has the memory given back of what was evicted some time ago.
+// giveBackLocked has the memory given back of what was evicted, once little more is:
+// whoever read it had the time to let go of it, and the next does not need as much.
 func (m *residency) giveBackLocked() {
-	if m.garbage > 0 {
+	if m.garbage > 0 && m.letGo <= m.garbage/8 {
 		memlimit.LetGo(m.garbage)
+		m.garbage = 0
 	}
-	m.garbage, m.letGo = m.letGo, 0
+	m.garbage, m.letGo = m.garbage+m.letGo, 0
 }
 
 // follow notes that a state takes the place of another. If one of the object's

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kinform/kinform/internal/mutation"
 	"github.com/kinform/kinform/internal/packed"
+	"github.com/kinform/kinform/internal/unmarshal"
 	"github.com/kinform/kinform/wire"
 )
 
@@ -74,7 +75,7 @@ func keyFor(of *packed.Bytes, v *View) templateKey {
 
 // of returns the template for a record in a view, nil if there is none.
 func (t *templates) of(r *Record, v *View) *template {
-	if v.Apart || r.Format() != wire.Protobuf {
+	if v.Apart || r.Format() != wire.Protobuf && !v.Alters {
 		return nil
 	}
 	parent := r.bytes.Sibling()
@@ -180,8 +181,8 @@ func fillQuantities(v reflect.Value, depth int) {
 }
 
 // mostChecked is how many templates are compared with their bytes each time, which takes
-// about 100 µs each.
-const mostChecked = 256
+// about 50 µs each.
+const mostChecked = 128
 
 // check compares some templates with their bytes, and returns those that were changed.
 func (t *templates) check() (changed []*template) {
@@ -208,6 +209,9 @@ func (t *templates) check() (changed []*template) {
 func (t *template) compare() bool {
 	fresh, err := decodeContained(t.record, t.view, Neighbour{})
 	if err != nil || t.changed.Load() {
+		return false
+	}
+	if unmarshal.Same(fresh, t.object) {
 		return false
 	}
 	fields := mutation.Fields(t.object, fresh)

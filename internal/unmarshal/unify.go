@@ -17,18 +17,31 @@ import (
 // are not shared. It returns about how much memory the object has of its own then; ok is false if
 // objects of the type cannot be compared this way.
 func Unify(obj, with any) (own int, ok bool) {
+	own, _, ok = unify(obj, with)
+	return own, ok
+}
+
+// Same reports whether an object, which nobody else has yet, is equal to another one of
+// its type, whatever kinds they say that they are. It is Unify for those who want to know
+// that. False may also be said of types that cannot be compared this way.
+func Same(obj, with any) bool {
+	_, same, ok := unify(obj, with)
+	return ok && same
+}
+
+func unify(obj, with any) (own int, same, ok bool) {
 	v, w := reflect.ValueOf(obj), reflect.ValueOf(with)
 	if !v.IsValid() || !w.IsValid() || v.Type() != w.Type() || v.Kind() != reflect.Pointer ||
 		v.Type().Elem().Kind() != reflect.Struct || v.IsNil() || w.IsNil() {
-		return 0, false
+		return 0, false, false
 	}
 	p := planOf(v.Type().Elem())
 	if p == nil {
-		return 0, false
+		return 0, false, false
 	}
 	u := unifier{own: int(v.Type().Elem().Size())}
-	u.message(v.UnsafePointer(), w.UnsafePointer(), p, 0)
-	return u.own, true
+	same = u.message(v.UnsafePointer(), w.UnsafePointer(), p, 0)
+	return u.own, same, true
 }
 
 type unifier struct{ own int }
@@ -38,7 +51,7 @@ func (u *unifier) message(at, with unsafe.Pointer, p *plan, depth int) bool {
 	if p.broken || depth > deepest {
 		return false
 	}
-	same := !p.partial
+	same := !p.partial || depth == 0
 	for i := range p.fields {
 		if f := &p.fields[i]; f.op != skip && !u.field(f, unsafe.Add(at, f.offset), unsafe.Add(with, f.offset), depth) {
 			same = false

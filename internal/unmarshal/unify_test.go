@@ -46,6 +46,9 @@ func TestUnify(t *testing.T) {
 		other.Spec.Containers[0].Image += "-next"
 		other.ManagedFields = nil // as a transform does
 		want := other.DeepCopy()
+		if Same(other.DeepCopy(), pod) || !Same(pod.DeepCopy(), pod) {
+			t.Errorf("%s: the same and what differs are mistaken for each other", pod.Name)
+		}
 		own, ok := Unify(other, pod)
 		if !ok || !reflect.DeepEqual(other, want) {
 			t.Fatalf("%s is not what it was (%t)", pod.Name, ok)

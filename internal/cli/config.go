@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/util/homedir"
+
+	"github.com/kinform/kinform/internal/near"
 )
 
 // connection says which server to talk to.
@@ -178,7 +180,7 @@ func (c *connection) checkContext(raw *clientcmdapi.Config, where string) error 
 	p.do = "choose one with --context"
 	if len(known) == 0 {
 		p.why, p.do = "it has no contexts", "give --kubeconfig another FILE"
-	} else if similar := near(name, known); c.context != "" && len(similar) > 0 {
+	} else if similar := near.Words(name, known); c.context != "" && len(similar) > 0 {
 		p.do = "did you mean --context " + similar[0] + "?"
 	}
 	return p

@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/kinform/kinform/internal/near"
 )
 
 // outputFlags say how changes are shown.
@@ -34,7 +36,7 @@ func (f *outputFlags) printer(cmd *cobra.Command, s *screen) (printer, error) {
 	case "diff":
 		return unifiedPrinter{s.colours}, nil
 	}
-	return nil, badUsage(cmd, fmt.Sprintf("-o %s is not known: use %s", f.format, alternatives(formats)))
+	return nil, badUsage(cmd, fmt.Sprintf("-o %s is not known: use %s", f.format, near.Or(formats)))
 }
 
 // keyColumn is the width of the column of keys. Longer keys move the rest of

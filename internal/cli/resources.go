@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+
+	"github.com/kinform/kinform/internal/near"
 )
 
 // discoveryTimeout bounds the first contact with a server: a person waits for it.
@@ -89,7 +91,7 @@ func (c *catalogue) one(word string) (resource, error) {
 				continue
 			}
 			if !watchable(r) {
-				return resource{}, &problem{what: "cannot watch " + r.Name, why: "all that the server offers for it is " + alternatives(r.Verbs)}
+				return resource{}, &problem{what: "cannot watch " + r.Name, why: "all that the server offers for it is " + near.Or(r.Verbs)}
 			}
 			return resource{GroupVersionResource: gvr, namespaced: r.Namespaced, name: name}, nil
 		}
@@ -129,8 +131,8 @@ func (c *catalogue) unknown(word string, err error) error {
 	}
 	p := &problem{what: fmt.Sprintf("no resource %q", word), cause: err}
 	plural, _, _ := strings.Cut(word, ".")
-	if similar := near(plural, c.names()); len(similar) > 0 {
-		p.what += "; did you mean " + alternatives(similar) + "?"
+	if hint := near.Hint(plural, c.names()); hint != "" {
+		p.what += hint
 	} else {
 		p.do = "kubectl api-resources shows what the server has"
 	}
@@ -142,7 +144,7 @@ func ambiguous(e *meta.AmbiguousResourceError) string {
 	for _, m := range e.MatchingResources {
 		names = append(names, m.GroupResource().String())
 	}
-	return alternatives(names)
+	return near.Or(names)
 }
 
 // names are the words for everything that can be watched.

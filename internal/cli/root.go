@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
+
+	"github.com/kinform/kinform/internal/near"
 )
 
 // The program's exit codes.
@@ -73,11 +75,8 @@ by field, as it happens.`,
 			if len(args) == 0 {
 				return nil
 			}
-			text := fmt.Sprintf("no command %q", args[0])
-			if similar := near(args[0], []string{"watch", "dump", "demo", "version", "help"}); len(similar) > 0 {
-				text += "; did you mean " + alternatives(similar) + "?"
-			}
-			return badUsage(cmd, text)
+			hint := near.Hint(args[0], []string{"watch", "dump", "demo", "version", "help"})
+			return badUsage(cmd, fmt.Sprintf("no command %q%s", args[0], hint))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -56,27 +56,6 @@ func TestShortenPair(t *testing.T) {
 	}
 }
 
-func TestNear(t *testing.T) {
-	known := []string{"pods", "nodes", "deployments", "statefulsets", "events", "configmaps", "podtemplates", "jobs"}
-	tests := []struct{ word, want string }{
-		{"pod5", "pods"},
-		{"opds", "pods"},
-		{"PODS", "pods"},
-		{"node", "nodes"},
-		{"deploymnet", "deployments"},
-		{"statefullset", "statefulsets"},
-		{"config", "configmaps"},
-		{"podt", "pods or podtemplates"},
-		{"xyzzy", ""},
-		{"", ""},
-	}
-	for _, tt := range tests {
-		if got := alternatives(near(tt.word, known)); got != tt.want {
-			t.Errorf("near(%q): got %q, want %q", tt.word, got, tt.want)
-		}
-	}
-}
-
 func TestNumbers(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
 		{count(1, "object"), "1 object"},

@@ -1,15 +1,15 @@
-package cli
+// Package near finds what somebody may have meant who wrote a name that does not exist.
+package near
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 )
 
-// near returns the words that somebody who wrote word may have meant, best
+// Words returns the words that somebody who wrote word may have meant, best
 // first, at most three.
-func near(word string, known []string) []string {
+func Words(word string, known []string) []string {
 	type candidate struct {
 		word     string
 		distance int
@@ -62,8 +62,8 @@ func distance(a, b string) int {
 	return last[len(b)]
 }
 
-// alternatives writes words as a choice: "pods, nodes or events".
-func alternatives(words []string) string {
+// Or writes words as a choice: "pods, nodes or events".
+func Or(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}
@@ -71,17 +71,10 @@ func alternatives(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// quoted writes names in quotes and in order, not too many of them.
-func quoted(names []string) string {
-	const most = 8
-	names = slices.Sorted(slices.Values(names))
-	var parts []string
-	for i, n := range names {
-		if i == most {
-			parts = append(parts, fmt.Sprintf("and %d more", len(names)-most))
-			break
-		}
-		parts = append(parts, fmt.Sprintf("%q", n))
+// Hint is what an error may add about an unknown word: "; did you mean pods?", or nothing.
+func Hint(word string, known []string) string {
+	if words := Words(word, known); len(words) > 0 {
+		return "; did you mean " + Or(words) + "?"
 	}
-	return strings.Join(parts, ", ")
+	return ""
 }

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/kinform/kinform/internal/near"
 )
 
 // Path leads to fields of an object whose values are read from its bytes, without
@@ -13,9 +15,12 @@ import (
 //	spec.nodeName
 //	metadata.ownerReferences.uid                    each element of a list
 //	metadata.labels['app.kubernetes.io/name']       a key of a map
+//	status.conditions[?(@.type=="Ready")].status    elements of a list that have a text
 type Path struct {
 	text  string
 	steps []step
+	plain bool // it ends at a value that is no pointer, of which zero stands for none
+	many  bool // it ends at a list or a map
 }
 
 // step is one step of a path. In protobuf, fields that are inlined in JSON have their
@@ -23,10 +28,12 @@ type Path struct {
 type step struct {
 	name   string
 	number int32
-	entry  bool // name is the key of a map
-	leaf   leaf // how a value is written in protobuf, at the last step
+	entry  bool   // name is the key of a map
+	where  *where // which elements of the list that it leads to; nil: all
+	leaf   leaf   // how a value is written in protobuf, at the last step
 }
 
+// leaf is how a value is written in protobuf; 0 if that is not known.
 type leaf uint8
 
 const (
@@ -34,6 +41,10 @@ const (
 	leafBool
 	leafInt
 	leafUint
+	leafTime
+	leafMicroTime
+	leafQuantity
+	leafIntOrString
 )
 
 // String returns the path as it was written.
@@ -42,75 +53,22 @@ func (p Path) String() string { return p.text }
 // ParsePath reads a path. With the type of the objects it is checked and can be
 // used on protobuf; for objects of no type, t is nil, and it can be used on JSON.
 func ParsePath(text string, t reflect.Type) (Path, error) {
-	p, end, err := parsePath(text, t)
-	if err != nil || end == nil {
+	p, way, err := parsePath(text, t)
+	if err != nil || way.end == nil {
 		return p, err
 	}
 	last := &p.steps[len(p.steps)-1]
-	if last.leaf = leafOf(end); last.leaf == 0 {
-		return Path{}, fmt.Errorf("path %q ends at a %s: it has to end at a text, a number or a boolean", text, end)
+	if last.leaf = leafOf(way.end); last.leaf == 0 {
+		return Path{}, fmt.Errorf("path %q ends at a %s: it has to end at a text, a number or a boolean", text, way.end)
 	}
 	return p, nil
 }
 
 // ParsePart reads a path that may also end at a struct, a list or a map: "spec", or
-// "metadata.labels". As ParsePath, but for Same alone.
+// "metadata.labels". As ParsePath, but for Same and Has alone.
 func ParsePart(text string, t reflect.Type) (Path, error) {
 	p, _, err := parsePath(text, t)
 	return p, err
-}
-
-// parsePath returns the type that a path ends at, too; nil for objects of no type.
-func parsePath(text string, t reflect.Type) (p Path, end reflect.Type, err error) {
-	names, err := splitPath(text)
-	p.text = text
-	for _, name := range names {
-		steps := []step{{name: name}}
-		if t != nil {
-			if steps, t, err = stepInto(t, name); err != nil {
-				break
-			}
-		}
-		p.steps = append(p.steps, steps...)
-	}
-	if err != nil {
-		return Path{}, nil, fmt.Errorf("path %q: %w", text, err)
-	}
-	return p, t, nil
-}
-
-// splitPath returns the names of a path.
-func splitPath(text string) (names []string, err error) {
-	rest := strings.TrimPrefix(text, ".")
-	for rest != "" {
-		var name string
-		if quoted, ok := strings.CutPrefix(rest, "['"); ok {
-			if name, rest, ok = strings.Cut(quoted, "']"); !ok {
-				return nil, fmt.Errorf("%q has no end", "['"+quoted)
-			}
-		} else {
-			n := strings.IndexAny(rest, ".[")
-			if n < 0 {
-				n = len(rest)
-			}
-			name, rest = rest[:n], rest[n:]
-		}
-		if name == "" {
-			return nil, fmt.Errorf("a name is missing before %q", rest)
-		}
-		names = append(names, name)
-		if after, ok := strings.CutPrefix(rest, "."); ok {
-			if rest = after; rest == "" {
-				return nil, fmt.Errorf("it ends with a dot")
-			}
-		} else if rest != "" && rest[0] != '[' {
-			return nil, fmt.Errorf("a dot is missing before %q", rest)
-		}
-	}
-	if names == nil {
-		return nil, fmt.Errorf("it is empty")
-	}
-	return names, nil
 }
 
 // stepInto returns the steps from a type to what it has under a name, and the type
@@ -143,7 +101,7 @@ func stepInto(t reflect.Type, name string) ([]step, reflect.Type, error) {
 			return steps, next, nil
 		}
 	}
-	return nil, nil, fmt.Errorf("%s has no field %q", t, name)
+	return nil, nil, fmt.Errorf("%s has no field %q%s", t, name, near.Hint(name, namesOf(t)))
 }
 
 // element returns what a pointer points to and what a list lists.
@@ -215,7 +173,7 @@ func protoValues(dst []string, msg []byte, steps []step) ([]string, bool) {
 			return dst, false
 		}
 		i = next
-		if f.num != st.number {
+		if f.num != st.number || st.where != nil && !st.where.inMessage(&f, msg, next) {
 			continue
 		}
 		ok := true
@@ -259,9 +217,9 @@ func protoEntry(dst []string, msg []byte, steps []step) ([]string, bool) {
 
 func protoLeaf(dst []string, kind leaf, f *field, msg []byte, end int) []string {
 	switch {
-	case kind == leafText && f.wire == wireBytes:
-		if text := f.bytes(msg, end); len(text) > 0 {
-			dst = append(dst, string(text))
+	case f.wire == wireBytes:
+		if text, ok := textOf(kind, f.bytes(msg, end)); ok && text != "" {
+			dst = append(dst, text)
 		}
 	case f.wire != wireVarint:
 	case kind == leafBool:
@@ -277,26 +235,33 @@ func protoLeaf(dst []string, kind leaf, f *field, msg []byte, end int) []string 
 func (p Path) valuesJSON(dst []string, raw []byte) ([]string, error) {
 	s := scanner{data: raw}
 	s.space()
-	dst = p.jsonValues(dst, &s, p.steps, 0)
+	dst = p.jsonValues(dst, &s, p.steps, nil, 0)
 	return dst, s.err(0)
 }
 
-// jsonValues continues with the value at s.i, and passes it.
-func (p Path) jsonValues(dst []string, s *scanner, steps []step, depth int) []string {
+// jsonValues continues with the value at s.i, and passes it. If that is a list, its
+// elements are chosen.
+func (p Path) jsonValues(dst []string, s *scanner, steps []step, chosen *where, depth int) []string {
 	for len(steps) > 0 && steps[0].name == "" {
 		steps = steps[1:] // inlined
 	}
 	switch c := s.space(); {
+	case c != '[' && chosen != nil:
+		s.skip(depth)
 	case c == '[' && depth < maxDepth:
 		s.open('[')
 		for ok := s.element(true); ok; ok = s.element(false) {
-			dst = p.jsonValues(dst, s, steps, depth+1)
+			if chosen != nil && !chosen.at(s) {
+				s.skip(depth)
+				continue
+			}
+			dst = p.jsonValues(dst, s, steps, nil, depth+1)
 		}
 	case c == '{' && len(steps) > 0:
 		s.open('{')
 		for key, ok := s.member(true); ok; key, ok = s.member(false) {
 			if string(key) == steps[0].name {
-				dst = p.jsonValues(dst, s, steps[1:], depth+1)
+				dst = p.jsonValues(dst, s, steps[1:], steps[0].where, depth+1)
 			} else {
 				s.pass()
 			}

@@ -10,7 +10,7 @@ func (p Path) Same(f Format, a, b []byte) bool {
 	case len(p.steps) == 0:
 		return bytes.Equal(a, b)
 	case f == JSON:
-		return sameParts(a, b, p.steps, 0)
+		return sameParts(a, b, p.steps, nil, 0)
 	case f == Protobuf:
 		return sameMessages(a, b, p.steps)
 	}
@@ -31,10 +31,10 @@ func sameMessages(a, b []byte, steps []step) bool {
 	for i, j := 0, 0; ; {
 		var x, y []byte
 		var inA, inB, ok bool
-		if x, i, inA, ok = nextOf(a, i, steps[0].number); !ok {
+		if x, i, inA, ok = steps[0].next(a, i); !ok {
 			return false
 		}
-		if y, j, inB, ok = nextOf(b, j, steps[0].number); !ok {
+		if y, j, inB, ok = steps[0].next(b, j); !ok {
 			return false
 		}
 		switch {
@@ -52,12 +52,17 @@ func sameMessages(a, b []byte, steps []step) bool {
 // nextOf returns the next value of a field in a message, from an index on, and the index
 // after it. ok is false if the message cannot be read.
 func nextOf(msg []byte, i int, number int32) (value []byte, next int, found, ok bool) {
+	return (&step{number: number}).next(msg, i)
+}
+
+// next is nextOf for the values of a step, which chooses among those of its list.
+func (st *step) next(msg []byte, i int) (value []byte, next int, found, ok bool) {
 	for i < len(msg) {
 		f, next := readField(msg, i)
 		if next < 0 {
 			return nil, 0, false, false
 		}
-		if f.num == number {
+		if f.num == st.number && (st.where == nil || st.where.inMessage(&f, msg, next)) {
 			return f.bytes(msg, next), next, true, true
 		}
 		i = next
@@ -84,43 +89,60 @@ func entryOf(msg []byte, number int32, key string) (value []byte, found, ok bool
 	}
 }
 
-// sameParts compares what two values have behind the steps: elements of lists one by one.
-func sameParts(a, b []byte, steps []step, depth int) bool {
+// sameParts compares what two values have behind the steps: elements of lists one by one,
+// of which some are chosen.
+func sameParts(a, b []byte, steps []step, chosen *where, depth int) bool {
 	for len(steps) > 0 && steps[0].name == "" {
 		steps = steps[1:] // inlined
 	}
-	if len(steps) == 0 || bytes.Equal(a, b) {
-		return bytes.Equal(a, b)
+	if bytes.Equal(a, b) {
+		return true
+	}
+	if len(steps) == 0 && chosen == nil {
+		return false
 	}
 	x, y := scanner{data: a}, scanner{data: b}
 	switch c, d := x.space(), y.space(); {
 	case depth > maxDepth:
 		return false
+	case chosen != nil:
+		return sameElements(&x, &y, steps, chosen, depth)
 	case c == '[' && d == '[':
-		return sameElements(&x, &y, steps, depth)
+		return sameElements(&x, &y, steps, nil, depth)
 	case c == '[' || d == '[':
 		return false
 	}
 	v, w := memberOf(&x, steps[0].name), memberOf(&y, steps[0].name)
-	return x.msg == "" && y.msg == "" && sameParts(v, w, steps[1:], depth+1)
+	return x.msg == "" && y.msg == "" && sameParts(v, w, steps[1:], steps[0].where, depth+1)
 }
 
-func sameElements(x, y *scanner, steps []step, depth int) bool {
-	x.open('[')
-	y.open('[')
+// sameElements compares the elements of two lists. If some are chosen, what is no list
+// has none.
+func sameElements(x, y *scanner, steps []step, chosen *where, depth int) bool {
+	inX, inY := x.open('['), y.open('[')
 	for first := true; ; first = false {
-		moreX, moreY := x.element(first), y.element(first)
+		v, moreX := x.nextElement(inX, first, chosen, depth)
+		w, moreY := y.nextElement(inY, first, chosen, depth)
 		switch {
 		case moreX != moreY || x.msg != "" || y.msg != "":
 			return false
 		case !moreX:
 			return true
-		}
-		v, w := x.span(depth), y.span(depth)
-		if x.msg != "" || y.msg != "" || !sameParts(v, w, steps, depth+1) {
+		case !sameParts(v, w, steps, nil, depth+1):
 			return false
 		}
 	}
+}
+
+// nextElement passes the next element of a list that is chosen, and returns it.
+func (s *scanner) nextElement(in, first bool, chosen *where, depth int) (value []byte, more bool) {
+	for ; in && s.element(first); first = false {
+		is := chosen == nil || chosen.at(s)
+		if value = s.span(depth); is {
+			return value, s.msg == ""
+		}
+	}
+	return nil, false
 }
 
 var null = []byte("null")

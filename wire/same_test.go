@@ -20,6 +20,7 @@ var partPaths = []string{
 	"metadata.deletionTimestamp", "spec.nodeName", "spec.containers", "spec.containers.image", "spec.containers.ports.containerPort",
 	"spec.containers.resources.limits['cpu']", "spec.volumes.configMap.name", "spec.volumes.configMap", "spec.tolerations.key",
 	"status.phase", "status.conditions.status", "status.containerStatuses.ready", "status.podIPs",
+	`status.conditions[?(@.type=="Ready")].status`, `status.conditions[?(@.type=="Ready")]`, `status.conditions[?(@.type=="None")].status`,
 }
 
 // changes are what may happen to a pod.
@@ -57,7 +58,7 @@ var changes = []func(*rand.Rand, *corev1.Pod){
 }
 
 // at returns what a document has at a path: of lists, what each element has.
-func at(doc any, names []string) any {
+func at(doc any, names []segment) any {
 	switch v := doc.(type) {
 	case []any:
 		if len(names) == 0 {
@@ -72,12 +73,27 @@ func at(doc any, names []string) any {
 		if len(names) == 0 {
 			return v
 		}
-		return at(v[names[0]], names[1:])
+		return at(chosen(v[names[0].name], names[0].where), names[1:])
 	}
 	if len(names) > 0 {
 		return nil
 	}
 	return doc
+}
+
+// chosen returns the elements of a list that have what they should.
+func chosen(doc any, w *where) any {
+	if w == nil {
+		return doc
+	}
+	all := []any{}
+	list, _ := doc.([]any)
+	for _, e := range list {
+		if m, _ := e.(map[string]any); m[w.name] == w.value {
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 // TestSame: two states are the same at a path if their documents are.

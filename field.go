@@ -2,14 +2,15 @@ package kinform
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/decode"
 	"github.com/kinform/kinform/wire"
 )
 
-// Field is a part of an informer's objects, named by its path. It is read from the bytes;
-// nothing is decoded.
+// Field is a part of an informer's objects, named by its path. Event.Changed compares it
+// and Record.Has asks for it, by the bytes; nothing is decoded.
 type Field struct {
 	path wire.Path
 }
@@ -19,15 +20,26 @@ func (f Field) String() string { return f.path.String() }
 
 // Field returns a field of the informer's objects, as kubectl's JSONPath writes it:
 // "spec", "status.phase", "metadata.labels", "spec.containers.image",
-// "metadata.annotations['example.com/owner']".
+// "metadata.annotations['example.com/owner']",
+// "status.conditions[?(@.type=='Ready')].status".
 //
-// The error says what is wrong with the path. Paths into types of k8s.io/api are checked.
+// The error says what is wrong with the path: which name the objects do not have, and
+// what may have been meant. Paths into Go types are checked: those of k8s.io/api, and
+// others that the informer was made with. Objects that are read as unstructured, or as
+// structs of the program's own, may have anything.
 func (inf *Informer[T]) Field(path string) (Field, error) {
+	return inf.field(path, wire.ParsePart)
+}
+
+func (inf *Informer[T]) field(path string, parse func(string, reflect.Type) (wire.Path, error)) (Field, error) {
 	t, err := inf.pathType()
 	if err != nil {
 		return Field{}, err
 	}
-	p, err := wire.ParsePart(path, t)
+	p, err := parse(path, t)
+	if err == nil && inf.core.query.Protobuf && !p.InProtobuf() {
+		err = fmt.Errorf("path %q: it is not a part of the objects in protobuf", path)
+	}
 	if err != nil {
 		return Field{}, fmt.Errorf("kinform: %s: %w", inf.core.query, err)
 	}

@@ -68,16 +68,14 @@ func jsonMap(value []byte, orNumbers bool) map[string]string {
 // one element; of a Go type's fields that are texts, numbers or booleans and no pointers,
 // something else than zero.
 func (p Path) Has(f Format, raw []byte) bool {
-	has := false
-	switch f {
-	case JSON:
+	switch {
+	case len(p.steps) == 0:
+		return len(raw) > 0
+	case f == JSON:
 		s := scanner{data: raw}
-		has = p.jsonHas(&s, p.steps, nil, 0)
-		has = has && s.msg == ""
-	case Protobuf:
-		has = p.protoHas(raw, p.steps)
+		return p.jsonHas(&s, p.steps, nil, 0) && s.msg == ""
 	}
-	return has
+	return f == Protobuf && p.protoHas(raw, p.steps)
 }
 
 func (p Path) protoHas(msg []byte, steps []step) bool {

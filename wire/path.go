@@ -50,6 +50,17 @@ const (
 // String returns the path as it was written.
 func (p Path) String() string { return p.text }
 
+// InProtobuf reports whether the path can be used on protobuf: that has no kind and no
+// apiVersion, and a path that was made without a type does not know the rest.
+func (p Path) InProtobuf() bool {
+	for i := range p.steps {
+		if p.steps[i].number == 0 && !p.steps[i].entry {
+			return false
+		}
+	}
+	return true
+}
+
 // ParsePath reads a path. With the type of the objects it is checked and can be
 // used on protobuf; for objects of no type, t is nil, and it can be used on JSON.
 func ParsePath(text string, t reflect.Type) (Path, error) {

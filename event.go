@@ -92,6 +92,9 @@ type SubscribeOptions struct {
 	// Resync calls the handler again for every object at this interval, with
 	// EventResynced. It makes no request. Zero or less is the default, never.
 	Resync time.Duration
+	// Filter keeps updates from the handler, by the bytes of both states, before anything
+	// is decoded; see Informer.Filter. Default: every event is delivered.
+	Filter Filter
 	// OnPanic is called when the handler panics. Default: the panic is logged.
 	// Either way the subscriber continues with the next event.
 	OnPanic func(key string, value any, stack []byte)
@@ -107,6 +110,9 @@ type Subscription struct {
 // call at a time, in the server's order, while the informer runs.
 func (inf *Informer[T]) Subscribe(handler func(context.Context, Event[T]), o SubscribeOptions) *Subscription {
 	eo := engine.SubscribeOptions{Name: o.Name, Limit: o.Limit, Resync: o.Resync, OnPanic: o.OnPanic, View: inf.view}
+	if !o.Filter.isZero() {
+		eo.Filter = o.Filter.passes
+	}
 	if o.Latest {
 		eo.Merge = engine.Latest
 	}

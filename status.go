@@ -79,9 +79,9 @@ type SubscriptionStatus struct {
 	Synced bool
 	// Waiting is how many events wait for the handler.
 	Waiting int
-	// Delivered and Merged count events that the handler got, and that were merged
-	// into others.
-	Delivered, Merged uint64
+	// Delivered, Refused and Merged count events that the handler got, that its Filter
+	// kept from it, and that were merged into others.
+	Delivered, Refused, Merged uint64
 	// Panics counts the handler's panics.
 	Panics uint64
 }
@@ -89,7 +89,7 @@ type SubscriptionStatus struct {
 func subscriptionStatus(s engine.SubscriptionStatus) SubscriptionStatus {
 	return SubscriptionStatus{
 		Name: s.Name, Synced: s.Synced, Waiting: s.Waiting,
-		Delivered: s.Delivered, Merged: s.Merged, Panics: s.Panics,
+		Delivered: s.Delivered, Refused: s.Refused, Merged: s.Merged, Panics: s.Panics,
 	}
 }
 

@@ -21,6 +21,7 @@ type registration struct {
 	informer *sharedIndexInformer
 	number   int // in the order in which handlers joined
 	handler  ResourceEventHandler
+	filter   *updateFilter // nil: it gets every update
 	resync   time.Duration // 0: never
 	nextSync time.Time
 	sub      *engine.Subscription // nil until the informer is started
@@ -57,9 +58,14 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(h ResourceEventHandler,
 	if o.ResyncPeriod != nil {
 		resync = *o.ResyncPeriod
 	}
+	h, filter, err := s.unwrap(h)
+	if err != nil {
+		return nil, err
+	}
 	r := &registration{
 		informer: s,
 		handler:  h,
+		filter:   filter,
 		resync:   s.resyncLocked(logger, resync),
 		nextSync: time.Now(),
 		synced:   make(chan struct{}),
@@ -160,12 +166,16 @@ func (s *sharedIndexInformer) RemoveEventHandler(handle ResourceEventHandlerRegi
 
 // subscribe joins the engine; the informer is locked and live.
 func (r *registration) subscribe() {
-	r.sub = r.informer.core.Subscribe(r.deliver, engine.SubscribeOptions{
+	o := engine.SubscribeOptions{
 		Name:    handlerName(r.handler),
 		OnPanic: crash,
 		Synced:  r.synced,
 		View:    r.informer.view,
-	})
+	}
+	if r.filter != nil {
+		o.Filter = r.wants
+	}
+	r.sub = r.informer.core.Subscribe(r.deliver, o)
 }
 
 // HasSynced reports whether the handler has had every object of the initial list.

@@ -135,9 +135,10 @@ type Queue struct {
 	// always.
 	Limit   int `json:"limit,omitempty"`
 	Waiting int `json:"waiting"`
-	// Delivered and Merged count changes that the handler got, and that were merged
-	// into others.
+	// Delivered, Refused and Merged count changes that the handler got, that its filter
+	// kept from it, and that were merged into others.
 	Delivered uint64 `json:"delivered"`
+	Refused   uint64 `json:"refused,omitempty"`
 	Merged    uint64 `json:"merged"`
 	// Panics counts those of the handler.
 	Panics uint64 `json:"panics,omitempty"`

@@ -130,7 +130,7 @@ func Subscriber(sub *engine.Subscription) Handler {
 	o, s := sub.Options(), sub.Status()
 	q := &Queue{
 		Policy: "every change", Limit: o.Limit,
-		Waiting: s.Waiting, Delivered: s.Delivered, Merged: s.Merged, Panics: s.Panics,
+		Waiting: s.Waiting, Delivered: s.Delivered, Refused: s.Refused, Merged: s.Merged, Panics: s.Panics,
 	}
 	if o.Merge == engine.Latest {
 		q.Policy, q.Limit = "latest states", 0

@@ -129,6 +129,7 @@ func (d Description) handlers(t *text) {
 		if q := h.Queue; q != nil {
 			t.line(3, "gets", q.Policy+when(q.Limit > 0, fmt.Sprintf(", merged per object if more than %d wait", q.Limit)))
 			t.line(3, "queue", fmt.Sprintf("%d wait, %d delivered, %d merged", q.Waiting, q.Delivered, q.Merged)+
+				when(q.Refused > 0, fmt.Sprintf(", %d refused", q.Refused))+
 				when(q.Panics > 0, fmt.Sprintf(", %d panics", q.Panics)))
 		}
 	}

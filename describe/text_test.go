@@ -29,7 +29,7 @@ var full = describe.Description{
 	Sharing: &describe.Sharing{With: []string{"*unstructured.Unstructured"}},
 	Handlers: []describe.Handler{
 		{Name: "main.controller", Type: "cache.ResourceEventHandlerFuncs", Resync: describe.Duration(30 * time.Second), Synced: true,
-			Queue: &describe.Queue{Policy: "every change", Limit: 1024, Waiting: 1, Delivered: 12, Merged: 3, Panics: 1}},
+			Queue: &describe.Queue{Policy: "every change", Limit: 1024, Waiting: 1, Delivered: 12, Refused: 4, Merged: 3, Panics: 1}},
 		{Name: "main.process"},
 	},
 	Status: describe.Status{Started: true, Stopped: true, Synced: true, Version: "71", Sources: []describe.SourceStatus{{
@@ -74,7 +74,7 @@ const fullText = `statefulsets.apps in namespace default
       resync            every 30s
       synced            yes
       gets              every change, merged per object if more than 1024 wait
-      queue             1 wait, 12 delivered, 3 merged, 1 panics
+      queue             1 wait, 12 delivered, 3 merged, 4 refused, 1 panics
     main.process
       resync            never
       synced            no
@@ -108,7 +108,7 @@ const fullJSON = `{"at":"2026-01-02T03:04:05Z","informer":"shared informer","obj
 	`"bytes":3000,"packed":700,"held":"protobuf","rejected":2,"lastRejected":"default/bad, which is no *v1.StatefulSet"},` +
 	`"sharing":{"with":["*unstructured.Unstructured"]},` +
 	`"handlers":[{"name":"main.controller","type":"cache.ResourceEventHandlerFuncs","resync":"30s","synced":true,` +
-	`"queue":{"policy":"every change","limit":1024,"waiting":1,"delivered":12,"merged":3,"panics":1}},` +
+	`"queue":{"policy":"every change","limit":1024,"waiting":1,"delivered":12,"refused":4,"merged":3,"panics":1}},` +
 	`{"name":"main.process","synced":false}],` +
 	`"status":{"started":true,"stopped":true,"synced":true,"resourceVersion":"71","sources":[{` +
 	`"source":"statefulsets.apps in namespace default","state":"waiting","since":"2026-01-02T03:04:02Z","synced":true,"reason":"refused",` +

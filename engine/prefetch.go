@@ -29,6 +29,7 @@ const (
 // prefetcher decodes ahead of one subscriber. Only its goroutine calls it.
 type prefetcher struct {
 	view    *View         // nil: nothing is decoded ahead
+	choosy  bool          // only what was added is
 	at      *atomic.Int64 // where the handler is in the present stretch; nil if nobody helps
 	helpers sync.WaitGroup
 }
@@ -77,7 +78,7 @@ func (a *prefetcher) help(c *Collection, batch []Delta, from int) {
 	for range min(runtime.GOMAXPROCS(0)-1, mostHelpers) {
 		a.helpers.Go(func() {
 			for i := next.Add(-1); i > at.Load(); i = next.Add(-1) {
-				if r := batch[i].New; r != nil {
+				if r := batch[i].New; r != nil && (!a.choosy || batch[i].Kind == Added) {
 					_, _ = c.Decode(r, a.view, Delivered) // the handler gets the error, too
 				}
 			}

@@ -13,6 +13,7 @@ import (
 // readers of a collection that is filled before they join.
 type aheadRun struct {
 	*Collection
+	part    *Partition
 	view    *View
 	decoded map[string]int // by key
 	last    chan struct{}  // closed when the last object of the first stretch is decoded
@@ -27,18 +28,9 @@ func newAheadRun(t *testing.T, alters bool) *aheadRun {
 		t.Cleanup(func() { runtime.GOMAXPROCS(before) })
 	}
 	c, parts := NewCollection(Options{}, "")
-	a := &aheadRun{Collection: c, decoded: map[string]int{}, last: make(chan struct{})}
+	a := &aheadRun{Collection: c, part: parts[0], decoded: map[string]int{}, last: make(chan struct{})}
 	t.Cleanup(c.resident.releaseAll)
-	in := ingester{collection: c}
-	var list List
-	for i := range aheadObjects {
-		raw := thing{name: string(rune('a'+i/26)) + string(rune('a'+i%26)), uid: "u", color: "red", version: uint64(i + 1)}.bytes()
-		r, err := in.record(Item{Format: wire.JSON, Bytes: raw}, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list.Records = append(list.Records, r)
-	}
+	list := a.list(t, "red", 1)
 	final := list.Records[stretch-1]
 	lock := make(chan struct{}, 1)
 	a.view = &View{Name: "counted", Alters: alters, Decode: func(r *Record, _ Neighbour) (any, error) {
@@ -53,8 +45,22 @@ func newAheadRun(t *testing.T, alters bool) *aheadRun {
 		}
 		return r.Key(), nil
 	}}
-	c.Replace(parts[0], list)
+	c.Replace(a.part, list)
 	return a
+}
+
+// list returns a state of all objects, from a version on.
+func (a *aheadRun) list(t *testing.T, color string, version uint64) (list List) {
+	in := ingester{collection: a.Collection}
+	for i := range aheadObjects {
+		raw := thing{name: string(rune('a'+i/26)) + string(rune('a'+i%26)), uid: "u", color: color, version: version + uint64(i)}.bytes()
+		r, err := in.record(Item{Format: wire.JSON, Bytes: raw}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list.Records = append(list.Records, r)
+	}
+	return list
 }
 
 // run tells a handler of everything that is there.
@@ -129,5 +135,41 @@ func TestAltersNothingAhead(t *testing.T) {
 				t.Errorf("%d objects are decoded after %d calls", len(a.decoded), i+1)
 			}
 		})
+	})
+}
+
+// What a filter may refuse is not decoded ahead, however many of those before it the
+// handler has read.
+func TestDecodesNothingThatIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAheadRun(t, false)
+		ctx, cancel := context.WithCancel(t.Context())
+		asked, all := 0, make(chan struct{})
+		a.sub = a.Subscribe(func(_ context.Context, d Delta) {
+			_, _ = a.Decode(d.New, a.view, Delivered)
+			synctest.Wait()
+		}, SubscribeOptions{View: a.view, Filter: func(d Delta) bool {
+			if d.Kind == Updated {
+				if asked++; asked == aheadObjects {
+					close(all)
+				}
+			}
+			return d.Kind == Added || asked <= 2*lead
+		}})
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			a.Serve(ctx)
+		}()
+		<-a.sub.Synced()
+		clear(a.decoded)
+		a.Replace(a.part, a.list(t, "blue", 1000))
+		<-all
+		synctest.Wait()
+		if s := a.sub.Status(); len(a.decoded) != 2*lead || asked != aheadObjects || s.Refused != aheadObjects-2*lead || s.Delivered != aheadObjects+2*lead {
+			t.Errorf("%d were decoded, %d asked for, %d refused, %d delivered", len(a.decoded), asked, s.Refused, s.Delivered)
+		}
+		cancel()
+		<-served
 	})
 }

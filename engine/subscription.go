@@ -28,6 +28,11 @@ type SubscribeOptions struct {
 	// View is the one in which the handler reads objects, if it does: then they are
 	// decoded ahead of it. Default: none.
 	View *View
+	// Filter is asked before a delta is delivered, in the goroutine of the handler: if it
+	// says false, the handler does not get it. Then only what was added is decoded ahead:
+	// of what has changed, nobody knows yet whether it is wanted. Default: every delta is
+	// delivered.
+	Filter func(Delta) bool
 	// Synced is closed when the subscription has synced. Default: it makes its own
 	// channel.
 	Synced chan struct{}
@@ -50,6 +55,7 @@ type Subscription struct {
 	inHand []Delta // the delta that is being delivered, and what was taken with it
 
 	delivered atomic.Uint64
+	refused   atomic.Uint64
 	panics    atomic.Uint64
 	resyncing atomic.Bool // a resync waits in the queue
 
@@ -74,7 +80,7 @@ func (c *Collection) Subscribe(h Handler, o SubscribeOptions) *Subscription {
 		handler:    h,
 		options:    o,
 		synced:     o.Synced,
-		ahead:      prefetcher{view: o.View},
+		ahead:      prefetcher{view: o.View, choosy: o.Filter != nil},
 	}
 	if s.synced == nil {
 		s.synced = make(chan struct{})
@@ -213,13 +219,17 @@ func (s *Subscription) reached(d Delta) {
 	}
 }
 
-// deliver calls the handler and contains its panic.
+// deliver calls the handler, if its filter lets it, and contains the panic of both.
 func (s *Subscription) deliver(ctx context.Context, d Delta) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.panicked(d.Key(), p)
 		}
 	}()
+	if s.options.Filter != nil && !s.options.Filter(d) {
+		s.refused.Add(1)
+		return
+	}
 	watch := s.collection.stopwatch()
 	s.handler(ctx, d)
 	s.delivered.Add(1)
@@ -296,9 +306,9 @@ type SubscriptionStatus struct {
 	Synced bool
 	// Waiting is how many deltas wait in the queue.
 	Waiting int
-	// Delivered and Merged count deltas that the handler got, and that were
-	// merged into others.
-	Delivered, Merged uint64
+	// Delivered, Refused and Merged count deltas that the handler got, that its Filter
+	// kept from it, and that were merged into others.
+	Delivered, Refused, Merged uint64
 	// Panics counts the handler's panics.
 	Panics uint64
 }
@@ -308,6 +318,7 @@ func (s *Subscription) Status() SubscriptionStatus {
 	st := SubscriptionStatus{
 		Name:      s.options.Name,
 		Delivered: s.delivered.Load(),
+		Refused:   s.refused.Load(),
 		Panics:    s.panics.Load(),
 	}
 	select {

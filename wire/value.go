@@ -108,6 +108,23 @@ func (p Path) Text(f Format, raw []byte) (text string, found bool) {
 	return text, found && !(p.plain && text == "")
 }
 
+// Is reports whether the text at the path is a given one. Unlike Text it allocates nothing.
+func (p Path) Is(f Format, raw []byte, text string) bool {
+	v := p.find(f, raw)
+	switch {
+	case !v.there:
+		return false
+	case f == JSON:
+		s := scanner{data: v.raw}
+		if s.space() != '"' {
+			return false
+		}
+		is, ok := s.text()
+		return ok && string(is) == text
+	}
+	return v.wire == wireBytes && p.leaf() == leafText && string(v.raw) == text
+}
+
 // Number returns the whole number at the path, and whether there is one. Zero is one
 // as an empty text is.
 func (p Path) Number(f Format, raw []byte) (n int64, found bool) {

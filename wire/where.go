@@ -68,3 +68,25 @@ func (w *where) at(s *scanner) bool {
 	}
 	return is && element.msg == ""
 }
+
+// Step is one step of a path in JSON, for those who go it in decoded objects.
+type Step struct {
+	Name string
+	// Where, if not empty, chooses elements of the list that the step leads to: those that
+	// have the text Is under that name.
+	Where, Is string
+}
+
+// Steps returns the steps of the path.
+func (p Path) Steps() (steps []Step) {
+	for _, st := range p.steps {
+		s := Step{Name: st.name}
+		if st.where != nil {
+			s.Where, s.Is = st.where.name, st.where.value
+		}
+		if st.name != "" { // it is inlined in JSON
+			steps = append(steps, s)
+		}
+	}
+	return steps
+}

@@ -24,9 +24,10 @@ func (f Field) String() string { return f.path.String() }
 // "status.conditions[?(@.type=='Ready')].status".
 //
 // The error says what is wrong with the path: which name the objects do not have, and
-// what may have been meant. Paths into Go types are checked: those of k8s.io/api, and
-// others that the informer was made with. Objects that are read as unstructured, or as
-// structs of the program's own, may have anything.
+// what may have been meant. Paths are checked with the informer's Go type, or with that
+// of another view of the same objects: one of k8s.io/api, or one that is generated for a
+// custom resource. Where there is none, as of unstructured objects and of structs that the
+// program wrote itself, objects may have anything.
 func (inf *Informer[T]) Field(path string) (Field, error) {
 	return inf.field(path, wire.ParsePart)
 }

@@ -42,7 +42,7 @@ func (inf *Informer[T]) AddIndex(name string, values func(T) []string) (Index[T]
 // needs no decoded objects: the values are read from the bytes.
 //
 // Possible errors: ErrIndexExists, and an error that says what is wrong with the
-// path. Paths into types of k8s.io/api are checked.
+// path. It is checked as that of Informer.Field.
 func (inf *Informer[T]) AddFieldIndex(name, path string) (Index[T], error) {
 	t, err := inf.pathType()
 	if err != nil {
@@ -62,18 +62,17 @@ func (inf *Informer[T]) AddFieldIndex(name, path string) (Index[T], error) {
 	})
 }
 
-// pathType returns the type that paths are checked with: that of what is stored; nil if
-// there is none, where the bytes are self-describing.
+// pathType returns the type that paths are checked with: one that has every field of what
+// is stored; nil if there is none, where the bytes are self-describing.
 func (inf *Informer[T]) pathType() (reflect.Type, error) {
 	t, err := structOf[T]()
-	native := inf.core.views.nativeType()
-	switch {
-	case err != nil || t == metadataType:
+	if err != nil || t == metadataType {
 		return t, err
-	case t == unstructuredType, native != nil:
+	}
+	if native := inf.core.views.nativeType(); native != nil {
 		return native, nil
 	}
-	return t, nil
+	return inf.core.views.wholeType(), nil
 }
 
 func (inf *Informer[T]) addIndex(name string, values func(*engine.Record) ([]string, error)) (Index[T], error) {

@@ -60,14 +60,21 @@ func New[T any](cfg *rest.Config, o Options) (*Informer[T], error) {
 //		} `json:"spec"`
 //	}
 //
-// A field that a type of k8s.io/api does not have, or has with a type that does not fit,
-// is an error. A value fits a pointer: what is nil there is zero here.
+// A field that the informer's Go type does not have, or has with a type that does not
+// fit, is an error. A value fits a pointer: what is nil there is zero here. Where no
+// whole type is known, as of custom resources that are read as unstructured objects, any
+// name may be right: those that the first objects do not have are logged, and in
+// Status.Unseen.
 func View[U, T any](inf *Informer[T]) (*Informer[U], error) {
 	t, err := structOf[U]()
 	if err != nil {
 		return nil, err
 	}
-	if err := inf.core.canShow(t); err != nil {
+	err = inf.core.canShow(t)
+	if err == nil && !inf.core.query.Protobuf {
+		err = inf.core.views.check(t)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("kinform: %s: the stored objects cannot be read as %s: %w", inf.core.query, t, err)
 	}
 	return &Informer[U]{core: inf.core, view: inf.core.views.of(t)}, nil
@@ -111,7 +118,7 @@ func newCore(client rest.Interface, t reflect.Type, o Options, server *engine.Se
 		Compression:   kube.Compression(o.Compression),
 		Limits:        o.limits(),
 	}}
-	c.views.kind, c.views.secret = c.kind(t), isSecret(resource.GroupResource())
+	c.views.kind, c.views.secret, c.views.log = c.kind(t), isSecret(resource.GroupResource()), c.hooks.log
 	c.views.apart, c.views.changed = o.Unshared, c.partChanged
 	ro := o.reflector()
 	ro.Server, ro.OnFailure = server, c.hooks.failed

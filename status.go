@@ -146,6 +146,11 @@ type Status struct {
 	// LastMutation is the last one; see Options.MutationDetector.
 	Mutated      uint64
 	LastMutation Mutation
+	// Unseen has the fields that structs of the program's own name, and that none of the
+	// first objects had that were decoded for them: "*main.widget: spec.colour". They may
+	// be optional, or misspelt. Only structs are here of which nobody knows what the
+	// objects have, as of custom resources; see View.
+	Unseen []string
 	// Sources has the state, the cause of a failure, versions and times.
 	Sources []SourceStatus
 	// Subscribers, in the order in which they joined.
@@ -171,6 +176,7 @@ func (c *core) status() Status {
 	}
 	s.Rejected, s.LastRejected = c.Rejected()
 	s.LastRejected = ownError(s.LastRejected)
+	s.Unseen = c.views.neverSeen()
 	s.Mutated, s.LastMutation = c.hooks.mutationsFound()
 	for _, sub := range c.Subscriptions() {
 		s.Subscribers = append(s.Subscribers, subscriptionStatus(sub.Status()))

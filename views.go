@@ -34,11 +34,19 @@ type views struct {
 
 	mu    sync.Mutex
 	known map[reflect.Type]*engine.View
+	// whole is a type that has every field of the objects: one of Kubernetes' own, or
+	// one that an API's generators made. It is nil if no reader has brought one.
+	whole reflect.Type
 	// native is a type that the stored protobuf bytes can be read into. Unlike
 	// JSON they are not self-describing, so unstructured readers go through it.
 	native reflect.Type
 	// projections are how structs of the program's own are read from protobuf.
 	projections map[reflect.Type]*decode.Projection
+	// checked are those whose names the objects have, read from JSON. unseen are what
+	// others name that may not exist.
+	checked map[reflect.Type]bool
+	unseen  []*unseen
+	log     func(message string, args ...any)
 }
 
 // of returns the view of a type.
@@ -63,6 +71,12 @@ func (v *views) of(t reflect.Type) *engine.View {
 		view.Decode = func(r *engine.Record, near engine.Neighbour) (any, error) { return v.typed(r, near, t) }
 		if v.native == nil && decode.SpeaksProtobuf(t) {
 			v.native = t
+		}
+		if v.whole == nil && isWhole(t) {
+			v.whole = t
+		}
+		if !isWhole(t) && !v.checked[t] {
+			view.Decode = v.lookFor(t, view.Decode)
 		}
 	}
 	if v.secret {
@@ -95,6 +109,31 @@ func (v *views) project(t reflect.Type) error {
 	}
 	v.projections[t] = p
 	return nil
+}
+
+// check returns an error if a struct, to be read from JSON, names what the objects do not
+// have, as far as that is known.
+func (v *views) check(t reflect.Type) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.whole == nil || t == unstructuredType || t == metadataType || isWhole(t) {
+		return nil
+	}
+	if err := decode.CheckNames(t, v.whole); err != nil {
+		return err
+	}
+	if v.checked == nil {
+		v.checked = map[reflect.Type]bool{}
+	}
+	v.checked[t] = true
+	return nil
+}
+
+// wholeType returns a type that has every field of the objects, nil if none is known.
+func (v *views) wholeType() reflect.Type {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.whole
 }
 
 func (v *views) nativeType() reflect.Type {

@@ -21,6 +21,12 @@ func NewProjection(part, whole reflect.Type) (*Projection, error) {
 	return unmarshal.NewProjection(part, whole)
 }
 
+// CheckNames returns an error if a struct names what objects of a type do not have in JSON.
+func CheckNames(part, whole reflect.Type) error { return unmarshal.CheckNames(part, whole) }
+
+// NamesIn returns the paths of the fields that a struct names, outer ones first.
+func NamesIn(t reflect.Type) [][]string { return unmarshal.NamesIn(t) }
+
 // Projected makes an object of a projection's struct type, as a pointer.
 func Projected(r *engine.Record, p *Projection, t reflect.Type) (any, error) {
 	if r.Format() == wire.JSON {

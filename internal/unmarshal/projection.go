@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/kinform/kinform/internal/near"
 )
 
 // Projection reads, of protobuf, some fields of a type's objects into a struct of
@@ -189,14 +191,13 @@ func (p *plan) set(number int, f field) {
 	p.fields[number] = f
 }
 
-// meant names the field that was meant, if only the case of its letters is another.
+// meant names the fields that may have been meant.
 func meant(whole reflect.Type, name string) string {
-	for sf := range whole.Fields() {
-		if own, _, _ := strings.Cut(sf.Tag.Get("json"), ","); strings.EqualFold(own, name) {
-			return fmt.Sprintf("; it has %q", own)
-		}
+	var known []string
+	for other := range namesOf(whole, nil) {
+		known = append(known, other)
 	}
-	return ""
+	return near.Hint(name, known)
 }
 
 // fit returns how a field of one type is decoded into a field of another.

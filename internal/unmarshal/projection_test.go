@@ -220,7 +220,7 @@ func TestWhatDoesNotFit(t *testing.T) {
 		reflect.TypeFor[ownValues]():       `metadata.labels: a map[string]unmarshal.shouted cannot be read from a map[string]string`,
 		reflect.TypeFor[ownKeys]():         `metadata.labels: a map[unmarshal.shouted]string cannot be read from a map[string]string`,
 		reflect.TypeFor[promoted]():        `has a method that reads it from JSON`,
-		reflect.TypeFor[noField]():         `spec.nodename: v1.PodSpec has no such field; it has "nodeName"`,
+		reflect.TypeFor[noField]():         `spec.nodename: v1.PodSpec has no such field; did you mean nodeName?`,
 		reflect.TypeFor[wrongType]():       `spec.containers.ports.containerPort: a string cannot be read from a int32`,
 		reflect.TypeFor[pointerToValue]():  `spec.nodeName: a *string cannot be read from a string`,
 		reflect.TypeFor[ownTime]():         `metadata.creationTimestamp: a struct { Seconds int64 } cannot be read from a v1.Time`,

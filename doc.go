@@ -69,4 +69,20 @@
 // when the object has not been read for a while, and after 64 states at the latest. The
 // cache itself holds bytes and cannot be corrupted. Options.MutationDetector finds the
 // reader that made the change.
+//
+// # Fields
+//
+// What a program asks most often needs no object. A field is named by its path, which is
+// checked once, and read from the bytes:
+//
+//	node, err := kinform.FieldOf[string](pods, "spec.nodeName")
+//	moved := node.New(ev) != node.Old(ev)               // of an event
+//	for pod := range pods.Lister().Records(nil) {       // of all objects
+//		count[node.Get(pod)]++
+//	}
+//
+// Event.Changed compares fields of both states of an event. A subscriber with a Filter is
+// not even called for updates that package predicate refuses, such as those that change
+// neither the spec nor the labels. Several fields of many objects are best read by a View
+// of a struct that names them.
 package kinform

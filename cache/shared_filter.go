@@ -83,12 +83,15 @@ func (s *sharedIndexInformer) unwrap(h ResourceEventHandler) (ResourceEventHandl
 	if err != nil {
 		return nil, nil, fmt.Errorf("handler %s was not added to the informer of %s: %w", handlerName(f.Handler), s.description, err)
 	}
+	if bound.Everything() {
+		return f.Handler, nil, nil
+	}
 	return f.Handler, &updateFilter{bound, f.AsSent}, nil
 }
 
 // wants reports whether the handler wants a delta. Only its own goroutine calls it.
 func (r *registration) wants(d engine.Delta) bool {
-	if d.Kind != engine.Updated && d.Kind != engine.Resynced || r.filter.of.Everything() {
+	if d.Kind != engine.Updated && d.Kind != engine.Resynced {
 		return true
 	}
 	if _, unread := r.unread[d.Key()]; unread || r.informer.heldOtherwise(d) {

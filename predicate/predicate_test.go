@@ -193,3 +193,37 @@ func TestAskingAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// BenchmarkSpecChanged asks whether the spec changed of a pod whose status did.
+func BenchmarkSpecChanged(b *testing.B) {
+	for pod := range objects.New(objects.Options{Seed: 4}).Pods(1) {
+		now := pod.DeepCopy()
+		now.ResourceVersion, now.Status.Message = "7", "changed"
+		bound, err := predicate.SpecChanged().Bind(reflect.TypeFor[corev1.Pod]())
+		if err != nil {
+			b.Fatal(err)
+		}
+		x, _ := pod.Marshal()
+		y, _ := now.Marshal()
+		u, _ := json.Marshal(pod)
+		v, _ := json.Marshal(now)
+		for name, ask := range map[string]func() bool{
+			"protobuf": func() bool { return bound.Bytes(wire.Protobuf, x, y) },
+			"JSON":     func() bool { return bound.Bytes(wire.JSON, u, v) },
+			"objects":  func() bool { return bound.Objects(pod, now) },
+			"decoded": func() bool { // what a handler that compares objects costs
+				var p, q corev1.Pod
+				return p.Unmarshal(x) != nil || q.Unmarshal(y) != nil || bound.Objects(&p, &q)
+			},
+		} {
+			b.Run(name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if ask() {
+						b.Fatal("it has changed")
+					}
+				}
+			})
+		}
+	}
+}

@@ -162,6 +162,34 @@ func TestValuesThatAreZero(t *testing.T) {
 	agree(t, &corev1.ConfigMap{Data: map[string]string{"ä\n": "\"quoted\"\u2028"}}, "data['ä\n']", "\"quoted\"\u2028", true)
 }
 
+// TestNanoseconds: those of a metav1.Time do not count, whoever wrote them.
+func TestNanoseconds(t *testing.T) {
+	stamp, err := (&metav1.Timestamp{Seconds: 1700000000, Nanos: 123456789}).Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease := &coordinationv1.Lease{}
+	for path, raw := range map[string][]byte{
+		"metadata.creationTimestamp": append([]byte{1<<3 | wireBytes, byte(len(stamp) + 2), 8<<3 | wireBytes, byte(len(stamp))}, stamp...),
+		"spec.renewTime":             append([]byte{2<<3 | wireBytes, byte(len(stamp) + 2), 4<<3 | wireBytes, byte(len(stamp))}, stamp...),
+	} {
+		if err := lease.Unmarshal(raw); err != nil {
+			t.Fatal(err)
+		}
+		p, err := ParseValue(path, reflect.TypeOf(*lease), Time)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := lease.CreationTimestamp.Time
+		if path == "spec.renewTime" {
+			want = lease.Spec.RenewTime.Time
+		}
+		if got, ok := p.Time(Protobuf, raw); !ok || !got.Equal(want) || want.IsZero() {
+			t.Errorf("%s: %v, want %v", path, got, want)
+		}
+	}
+}
+
 // TestHas: the same is there in both encodings.
 func TestHas(t *testing.T) {
 	pod := &corev1.Pod{

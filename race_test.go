@@ -1,0 +1,5 @@
+//go:build race
+
+package kinform_test
+
+func init() { raced = true }

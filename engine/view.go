@@ -186,7 +186,7 @@ func (c *Collection) neighbour(r *Record, v *View, use Use, d *decoding) Neighbo
 	case v.Type == nil:
 		return Neighbour{}
 	case v.Alters:
-		if use == Read || use == ReadAll || use == Sweep { // it takes time, so only for what may stay
+		if use != Pass { // it takes time, so only for what may stay
 			d.template = c.resident.templates.of(r, v)
 		}
 		return d.template.neighbour()

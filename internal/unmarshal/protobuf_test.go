@@ -327,6 +327,10 @@ func FuzzProtobuf(f *testing.F) {
 		same(t, pod, raw)
 		sameNear(t, pod, raw, seed)
 		sameNear(t, pod, seed, raw)
+		if new(corev1.Pod).Unmarshal(raw) == nil {
+			sameUnified(t, pod, seed, raw)
+			sameUnified(t, pod, raw, seed)
+		}
 		if len(raw) > 0 {
 			same(t, types[int(raw[0])%len(types)], raw[1:])
 		}

@@ -33,7 +33,7 @@ func TestAlikeObjectsAreRead(t *testing.T) {
 		want["default/"+pod.Name] = pod.Spec.NodeName
 	}
 	var log journal
-	inf := newInformer[*corev1.Pod](t, s.Config(), kinform.Options{MutationDetector: kinform.MutationDetectorFull, Logger: log.logger()})
+	inf := newInformer[*corev1.Pod](t, s.Config(), kinform.Options{MutationDetector: kinform.MutationDetectorSampled, Logger: log.logger()})
 	inf.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.Pod]) {
 		if _, err := ev.New(); err != nil {
 			t.Error(err)

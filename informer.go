@@ -119,7 +119,9 @@ func newCore(client rest.Interface, t reflect.Type, o Options, server *engine.Se
 		Limits:        o.limits(),
 	}}
 	c.views.kind, c.views.secret, c.views.log = c.kind(t), isSecret(resource.GroupResource()), c.hooks.log
-	c.views.apart, c.views.changed = o.Unshared, c.partChanged
+	// A detector that names readers must not find one's change in the objects of others.
+	c.views.apart = o.Unshared || o.MutationDetector == MutationDetectorFull
+	c.views.changed = c.partChanged
 	ro := o.reflector()
 	ro.Server, ro.OnFailure = server, c.hooks.failed
 	c.Informer = engine.NewInformer(engine.Options{Residency: engine.Residency(o.Residency), Log: c.hooks.log}, ro, c.sources(client, o.Namespaces))

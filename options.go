@@ -75,7 +75,7 @@ type Options struct {
 	// third of the memory and half of the time. A program that changes an object that
 	// it has not copied may then change others, until that is found, which it is at
 	// intervals: Status.Mutated counts it, and all of them are decoded again. Set it
-	// for a program that is known to do so.
+	// for a program that is known to do so. With MutationDetectorFull it is always so.
 	Unshared bool
 
 	// MaxObjectSize is the largest object that is accepted from the server; a larger

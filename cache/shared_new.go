@@ -41,7 +41,7 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, example runtime.Object,
 	if s.description == "" {
 		s.description = fmt.Sprintf("%T", example)
 	}
-	s.view = &engine.View{Name: s.description, Decode: s.fromObject, Changed: s.partChanged}
+	s.view = &engine.View{Name: s.description, Decode: s.fromObject, Changed: s.partChanged, Apart: mutationDetection}
 	s.indexer = &sharedIndexer{view: s.view, version: s.LastSyncResourceVersion, indexers: Indexers{}}
 	b, ok := lw.(*dropin.ListWatch)
 	switch {

@@ -24,6 +24,7 @@ func (c *Collection) Forget(r *Record) {
 // ForgetView evicts what a view has decoded: nobody reads in it any more.
 func (c *Collection) ForgetView(v *View) {
 	m := &c.resident
+	m.templates.forgetView(v)
 	for r := range c.All() {
 		if r.decoded().find(v) != nil {
 			m.mu.Lock()
@@ -45,7 +46,10 @@ func (c *Collection) ForgetView(v *View) {
 func (m *residency) forgetLocked(r *Record, v *View) {
 	was := m.uncountLocked(r)
 	r.drop(v)
-	if was && r.decoded() != nil {
+	switch {
+	case r.decoded() == nil:
+		m.evictLocked(r)
+	case was:
 		m.countLocked(r)
 	}
 }

@@ -26,6 +26,7 @@ func (k *keeper) len() int { return len(k.records) }
 
 func (k *keeper) remove(at int) {
 	last := len(k.records) - 1
+	k.records[at].use.clear(enlisted)
 	k.records[at], k.records[last] = k.records[last], nil
 	k.records = k.records[:last]
 	if last == 0 {
@@ -140,7 +141,9 @@ func (m *residency) keepLocked(r *Record) {
 	if m.mode == AlwaysDecoded {
 		return
 	}
-	m.keeper.records = append(m.keeper.records, r)
+	if !r.use.set(enlisted) {
+		m.keeper.records = append(m.keeper.records, r)
+	}
 	m.wakeLocked()
 	m.makeRoomLocked()
 }
@@ -276,9 +279,11 @@ func (m *residency) dropLocked(r *Record) bool {
 
 // releaseLocked evicts a record that is kept.
 func (m *residency) releaseLocked(r *Record) {
+	weight := r.weight()
 	if !m.uncountLocked(r) {
 		return
 	}
+	m.letGo += weight
 	if !r.use.has(ringed) {
 		m.evictLocked(r)
 	}

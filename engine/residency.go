@@ -88,7 +88,8 @@ type residency struct {
 	records     func() iter.Seq[*Record] // of the store
 	tick        *time.Timer              // runs while anything is decoded
 	leaving     *time.Timer              // runs while states are on a ring that have left the store
-	// letGo is what was evicted since age last ran, garbage what was before that.
+	// letGo is what sweeps have decoded and readers do not need any longer, since age last
+	// ran; garbage is the same of the period before.
 	letGo, garbage int64
 }
 
@@ -187,9 +188,15 @@ func (m *residency) admit(r *Record, v *View, use Use) {
 		}
 		m.last[r.key] = r
 	}
+	if m.templates.weight.Load() > 0 {
+		m.wakeLocked() // they are to be compared
+	}
 	where := m.placeFor(use, r.use.marks(), sinceUse)
 	if where == inKeeper && !m.offerLocked(r, use) {
 		where = onPass
+	}
+	if where == onPass && use == Sweep {
+		m.letGo += r.weight()
 	}
 	switch where {
 	case onHot:
@@ -211,7 +218,6 @@ func (m *residency) beside(r *Record) *Record {
 
 // evictLocked drops a record's objects.
 func (m *residency) evictLocked(r *Record) {
-	m.letGo += r.weight()
 	m.uncountLocked(r)
 	r.decodings.Store(nil)
 	if m.last[r.key] == r {
@@ -255,19 +261,19 @@ func (m *residency) age() {
 	}
 	m.giveBackLocked()
 	m.tick = nil
-	if m.letGo+m.garbage > 0 || m.keeper.len() > 0 || len(m.lists.views) > 0 || m.pass.len() > 0 || m.hot.len() > 0 {
+	if m.letGo+m.garbage+m.templates.weight.Load() > 0 || m.keeper.len() > 0 || len(m.lists.views) > 0 || m.pass.len() > 0 || m.hot.len() > 0 {
 		m.wakeLocked()
 	}
 }
 
-// giveBackLocked has the memory given back of what was evicted, once little more is:
-// whoever read it had the time to let go of it, and the next does not need as much.
+// giveBackLocked has the memory given back of what was let go in the period before, if
+// little was since: whoever read it had the time to let go of it, and the next does not
+// need as much.
 func (m *residency) giveBackLocked() {
-	if m.garbage > 0 && m.letGo <= m.garbage/8 {
+	if m.letGo <= m.garbage/8 {
 		memlimit.LetGo(m.garbage)
-		m.garbage = 0
 	}
-	m.garbage, m.letGo = m.garbage+m.letGo, 0
+	m.garbage, m.letGo = m.letGo, 0
 }
 
 // follow notes that a state takes the place of another. If one of the object's
@@ -316,21 +322,18 @@ func (m *residency) move(from, to *Record) {
 		to.use.set(hot)
 	}
 	from.use.set(superseded)
-	d := from.decoded()
-	if d == nil && !from.use.has(kept) {
-		return
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.dropLocked(from) {
+	d := from.decoded()
+	if d != nil && m.dropLocked(from) {
 		to.decodings.Store(d)
 		if m.last[to.key] == from {
 			m.last[to.key] = to
 		}
 		m.keepLocked(to)
 	}
-	if !from.use.has(ringed) {
-		m.evictLocked(from) // others may be packed against it, and keep it alive
+	if !from.use.has(ringed) && from.decodings.Swap(nil) != nil && m.last[from.key] == from {
+		delete(m.last, from.key) // others may be packed against it, and keep it alive
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"weak"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kinform/kinform/internal/mutation"
 	"github.com/kinform/kinform/internal/packed"
@@ -29,10 +28,15 @@ import (
 // time that age runs. Where one was changed, that is reported, and all that was decoded
 // near it is evicted.
 //
+// A view that alters its objects makes its templates of the objects that are being read,
+// as a transform should not see others, and compares them with a copy: what a transform
+// makes of the same bytes may be something else each time.
+//
 // A template lives as long as something that was decoded near it is held.
 type template struct {
-	record  *Record // the parent's bytes; it is in no store
+	record  *Record // the bytes; it is in no store
 	object  any
+	copied  any   // what object is compared with, if that is not made of the bytes
 	view    *View // that made it
 	changed atomic.Bool
 }
@@ -62,20 +66,20 @@ type templates struct {
 type templateKey struct {
 	of   weak.Pointer[packed.Bytes]
 	typ  reflect.Type
-	view *View // of one that alters its objects
+	view weak.Pointer[View] // of one that alters its objects
 }
 
 func keyFor(of *packed.Bytes, v *View) templateKey {
 	key := templateKey{of: weak.Make(of), typ: v.Type}
 	if v.Alters {
-		key.view = v
+		key.view = weak.Make(v)
 	}
 	return key
 }
 
 // of returns the template for a record in a view, nil if there is none.
 func (t *templates) of(r *Record, v *View) *template {
-	if v.Apart || r.Format() != wire.Protobuf && !v.Alters {
+	if v.Apart || v.unlike.Load() || r.Format() != wire.Protobuf && !v.Alters {
 		return nil
 	}
 	parent := r.bytes.Sibling()
@@ -86,6 +90,9 @@ func (t *templates) of(r *Record, v *View) *template {
 	known, wanted := t.want(key)
 	if known != nil || !wanted {
 		return known
+	}
+	if v.Alters {
+		parent = &r.bytes
 	}
 	return t.make(key, parent, v)
 }
@@ -122,62 +129,34 @@ func (t *templates) putLocked(key templateKey, p weak.Pointer[template]) {
 	t.purgeAt = 2 * len(t.known)
 }
 
-// make makes a template of a parent's bytes. It has its own copy of them: the parent may
-// be in a slab that is given back when the store has left it.
+// make makes a template of some bytes. It has its own copy of them: they may be in a slab
+// that is given back when the store has left it.
 func (t *templates) make(key templateKey, parent *packed.Bytes, v *View) *template {
 	made := &template{record: &Record{bytes: parent.Copy()}, view: v}
 	obj, err := decodeContained(made.record, v, Neighbour{})
 	if err != nil {
 		return nil
 	}
-	fillQuantities(reflect.ValueOf(obj), 0)
 	made.object = obj
+	weight := made.record.decodedWeight() + int64(made.record.Packed())
+	if v.Alters {
+		made.copied, err = decodeContained(made.record, v, Neighbour{})
+		if err != nil || !unmarshal.Same(made.copied, obj) {
+			v.unlike.Store(true)
+			return nil
+		}
+		weight += made.record.decodedWeight()
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if other := t.known[key].Value(); other != nil {
 		return other // somebody was faster
 	}
 	t.putLocked(key, weak.Make(made))
-	weight := made.record.decodedWeight() + int64(made.record.Packed())
 	alive := t.weight // and not t itself, which reaches the template
 	alive.Add(weight)
 	runtime.AddCleanup(made, func(weight int64) { alive.Add(-weight) }, weight)
 	return made
-}
-
-// deepestQuantity bounds how deep quantities are looked for: types may contain themselves.
-const deepestQuantity = 32
-
-// fillQuantities has each quantity of an object remember its text. It does so when the
-// text is first asked for, which is reading to a program, so that several may do it at
-// the same time in a part that objects have in common.
-func fillQuantities(v reflect.Value, depth int) {
-	if depth > deepestQuantity {
-		return
-	}
-	switch v.Kind() {
-	case reflect.Pointer:
-		if !v.IsNil() {
-			fillQuantities(v.Elem(), depth+1)
-		}
-	case reflect.Slice:
-		if k := v.Type().Elem().Kind(); k != reflect.Struct && k != reflect.Pointer {
-			return
-		}
-		for i := range v.Len() {
-			fillQuantities(v.Index(i), depth+1)
-		}
-	case reflect.Struct:
-		if v.CanAddr() && v.CanInterface() {
-			if q, ok := v.Addr().Interface().(*resource.Quantity); ok {
-				_ = q.String()
-				return
-			}
-		}
-		for i := range v.NumField() {
-			fillQuantities(v.Field(i), depth+1)
-		}
-	}
 }
 
 // mostChecked is how many templates are compared with their bytes each time, which takes
@@ -207,32 +186,26 @@ func (t *templates) check() (changed []*template) {
 
 // compare reports whether a template was changed, which it also says to the view.
 func (t *template) compare() bool {
-	fresh, err := decodeContained(t.record, t.view, Neighbour{})
-	if err != nil || t.changed.Load() {
+	want := t.copied
+	if want == nil {
+		fresh, err := decodeContained(t.record, t.view, Neighbour{})
+		if err != nil {
+			return false
+		}
+		want = fresh
+	}
+	if t.changed.Load() || unmarshal.Same(want, t.object) {
 		return false
 	}
-	if unmarshal.Same(fresh, t.object) {
-		return false
-	}
-	fields := mutation.Fields(t.object, fresh)
+	fields := mutation.Fields(t.object, want)
 	if len(fields) == 0 {
 		return false
 	}
 	t.changed.Store(true)
-	if t.view.Changed != nil && !t.varies(fresh) {
-		t.view.Changed(keyOf(fresh), fields)
+	if t.view.Changed != nil {
+		t.view.Changed(keyOf(want), fields)
 	}
 	return true
-}
-
-// varies reports whether a view does not make the same of the same bytes each time, as a
-// transform may not.
-func (t *template) varies(fresh any) bool {
-	if !t.view.Alters {
-		return false
-	}
-	again, err := decodeContained(t.record, t.view, Neighbour{})
-	return err != nil || len(mutation.Fields(fresh, again)) > 0
 }
 
 // keyOf returns the key of an object, for people.
@@ -245,6 +218,17 @@ func keyOf(obj any) string {
 		return o.GetName()
 	}
 	return o.GetNamespace() + "/" + o.GetName()
+}
+
+// forgetView forgets the templates of a view that alters its objects.
+func (t *templates) forgetView(v *View) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for k := range t.known {
+		if k.view.Value() == v {
+			delete(t.known, k)
+		}
+	}
 }
 
 // forget has no further object decoded near a template.

@@ -19,8 +19,10 @@ const (
 	ringed
 	// queued: it waits to be settled, under its own version.
 	queued
+	// enlisted: it is one of the keeper's records, kept or not any more.
+	enlisted
 
-	stampShift = 6
+	stampShift = 7
 )
 
 // marks returns all marks.

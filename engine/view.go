@@ -30,6 +30,8 @@ type View struct {
 	// with the key of one of them, and the paths that differ. Default: nobody is told.
 	Changed func(key string, fields []string)
 
+	// unlike: objects of the view do not take over anything from templates.
+	unlike atomic.Bool
 	listed atomic.Pointer[listing]
 }
 
@@ -154,12 +156,12 @@ func (c *Collection) decodeOnce(r *Record, v *View, use Use) (any, error) {
 
 // decode decodes a record and publishes the result.
 func (c *Collection) decode(r *Record, v *View, use Use) (any, error) {
-	d := &decoding{view: v, own: int(r.decodedWeight())}
+	d := &decoding{view: v, own: -1}
 	near := c.neighbour(r, v, use, d)
 	near.own = &d.own
 	watch := c.stopwatch()
 	obj, err := decodeContained(r, v, near)
-	d.weigh(r)
+	d.weigh(r, err)
 	c.observe(Observation{Point: PointDecoded, View: v.Name, Key: r.key, Took: watch.took(), Err: err})
 	if err != nil {
 		d.err = &DecodeError{Key: r.key, View: v.Name, Err: err}
@@ -193,7 +195,8 @@ func (c *Collection) neighbour(r *Record, v *View, use Use, d *decoding) Neighbo
 	}
 	if other := c.resident.beside(r); other != nil {
 		for o := other.decoded(); o != nil; o = o.next {
-			if o.err == nil && !o.view.Alters && o.view.Type == v.Type && o.taken < mostTaken && !o.template.isChanged() {
+			if o.err == nil && !o.view.Alters && o.view.Type == v.Type && o.taken < mostTaken &&
+				!o.template.isChanged() && !(v.Apart && o.template != nil) {
 				d.taken, d.weight, d.template = o.taken+1, int(other.weight()), o.template
 				return Neighbour{Record: other, Object: o.obj}
 			}
@@ -206,8 +209,15 @@ func (c *Collection) neighbour(r *Record, v *View, use Use, d *decoding) Neighbo
 // weigh notes what a decoding weighs whose object is made: what it does not have in
 // common with its template. The states before may have left it more of that than it
 // shows, but never more than the whole.
-func (d *decoding) weigh(r *Record) {
+func (d *decoding) weigh(r *Record, err error) {
 	whole := int(r.decodedWeight())
+	if d.own < 0 { // it has taken over nothing
+		d.own = whole
+		if d.template != nil && d.taken == 0 && err == nil {
+			d.template = nil
+			d.view.unlike.Store(true)
+		}
+	}
 	d.weight = min(max(d.weight+d.own, smallestShare), whole)
 }
 

@@ -170,6 +170,7 @@ func TestChangedPart(t *testing.T) {
 					t.Fatal("no two pods have anything in common")
 				}
 				one.Spec.Containers[i].Env[0].Name = "CHANGED"
+				a.Memory() // takes a lock, so that the change is ordered before what looks for it
 				if other.Spec.Containers[i].Env[0].Name != "CHANGED" {
 					t.Fatal("they have it in common, and have it not")
 				}

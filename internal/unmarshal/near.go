@@ -13,8 +13,9 @@ type Near struct {
 	Object Message
 	Raw    []byte
 	// Sibling: it is another object than the one that is decoded, and not a state of it
-	// before. Maps of strings on the way to what differs, labels and annotations first of
-	// all, are not shared then: they are what programs change most often by mistake.
+	// before. What has a quantity that is not in a map is not shared then, nor maps of
+	// strings on the way to what differs, labels and annotations first of all: they are
+	// what programs change most often by mistake.
 	Sibling bool
 }
 
@@ -77,7 +78,7 @@ func (d *decoder) near(b []byte, at unsafe.Pointer, old part, p *plan, depth int
 		var err error
 		to, from := unsafe.Add(at, f.offset), unsafe.Add(old.at, f.offset)
 		switch known := before.number == now.number && before.wire == now.wire && f.op.made(from, before.count); {
-		case known && bytes.Equal(now.run, before.run) && !(d.sibling && f.op == opStringMap):
+		case known && bytes.Equal(now.run, before.run) && !(d.sibling && (f.op == opStringMap || f.behind(from))):
 			f.share(to, from)
 		case known && f.op == opMessage:
 			err = d.near(now.value(), to, part{before.value(), from}, f.of, depth+1)
@@ -120,7 +121,7 @@ func (d *decoder) nearSlice(f *field, to unsafe.Pointer, now, before fields, old
 			continue
 		}
 		was := part{before.pop(), unsafe.Add(old, uintptr(i)*f.size)}
-		if bytes.Equal(value, was.raw) {
+		if bytes.Equal(value, was.raw) && !(d.sibling && f.of.behind(was.at)) {
 			assign(elem, at, was.at)
 		} else if err := d.near(value, at, was, f.of, depth+1); err != nil {
 			return err

@@ -15,9 +15,13 @@ type Message interface{ Unmarshal([]byte) error }
 
 // plan says how the fields of a struct are found in its encoding.
 type plan struct {
-	fields  []field // by number
-	broken  bool    // some field cannot be decoded: left to the type's own method
-	partial bool    // some field is not a part of the encoding
+	fields []field // by number
+	broken bool    // some field cannot be decoded: left to the type's own method
+	// quantities: values of the type may have a quantity that is not in a map. It remembers
+	// its text, and changes its form, when it is read.
+	quantities bool
+	made       bool // all fields are known
+	partial    bool // some field is not a part of the encoding
 }
 
 // field is one field of a struct.
@@ -114,7 +118,7 @@ func makePlan(t reflect.Type) *plan {
 		}
 		number, ok := parseTag(sf.Tag.Get("protobuf"))
 		f := fieldOf(sf.Type)
-		if !ok || f.op == skip {
+		if !ok || f.op == skip || number < len(p.fields) && p.fields[number].op != skip {
 			p.broken = true // for types inside t that found its plan meanwhile
 			plans.known[t] = nil
 			return nil
@@ -124,7 +128,9 @@ func makePlan(t reflect.Type) *plan {
 			p.fields = append(p.fields, field{})
 		}
 		p.fields[number] = f
+		p.quantities = p.quantities || f.quantities()
 	}
+	p.made = true
 	return p
 }
 

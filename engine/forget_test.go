@@ -7,7 +7,7 @@ import (
 )
 
 // A view that was forgotten leaves nothing behind of objects that are deleted later.
-func TestForgetViewLeavesLast(t *testing.T) {
+func TestForgetViewLeavesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newResidents(t, Automatic, 1000)
 		s.want(t, "read", Read, 1000)
@@ -28,7 +28,7 @@ func TestForgetViewLeavesLast(t *testing.T) {
 }
 
 // Objects that are forgotten and read again are kept once.
-func TestForgetKeepsTwice(t *testing.T) {
+func TestForgetKeepsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newResidents(t, Automatic, 1000)
 		s.goOver(t, Read)
@@ -55,7 +55,7 @@ func TestForgetKeepsTwice(t *testing.T) {
 }
 
 // The same with ForgetView, as informers of a shared store come and go.
-func TestForgetViewKeepsTwice(t *testing.T) {
+func TestForgetViewKeepsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newResidents(t, Automatic, 1000)
 		s.goOver(t, Read)
@@ -78,7 +78,7 @@ func TestForgetViewKeepsTwice(t *testing.T) {
 }
 
 // Records that are moved by compaction are not let go of.
-func TestMoveLetsGo(t *testing.T) {
+func TestMoveLetsNothingGo(t *testing.T) {
 	s := newResidents(t, Automatic, 1000)
 	s.goOver(t, Read)
 	in := ingester{collection: s.Collection}

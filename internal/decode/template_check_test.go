@@ -13,7 +13,7 @@ import (
 )
 
 // A changed part is found also where objects are only read one at a time.
-func TestAlwaysDecodedIsNotChecked(t *testing.T) {
+func TestAlwaysDecodedIsChecked(t *testing.T) {
 	for _, mode := range []engine.Residency{engine.Automatic, engine.AlwaysDecoded} {
 		synctest.Test(t, func(t *testing.T) {
 			a := pods(t, 300, engine.Options{Residency: mode})
@@ -50,7 +50,7 @@ func TestAlwaysDecodedIsNotChecked(t *testing.T) {
 }
 
 // A transform is not called for objects that were deleted long ago.
-func TestTransformSeesDeleted(t *testing.T) {
+func TestTransformSeesNothingDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 300, 3, engine.Options{})
 		gone := c.pods[:150]
@@ -86,7 +86,7 @@ func TestTransformSeesDeleted(t *testing.T) {
 
 // Templates are compared with what a transform gives, which readers may have, too (with
 // -race).
-func TestCompareWritesToReaders(t *testing.T) {
+func TestCompareOnlyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 300, 3, engine.Options{})
 		var mu sync.Mutex

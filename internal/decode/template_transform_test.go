@@ -170,7 +170,7 @@ func TestTransformCopies(t *testing.T) {
 }
 
 // Views that come and go leave nothing.
-func TestViewsLeak(t *testing.T) {
+func TestViewsWithTransformsGo(t *testing.T) {
 	a := pods(t, 300, engine.Options{})
 	var views []weak.Pointer[engine.View]
 	for range 20 {
@@ -198,7 +198,7 @@ func TestViewsLeak(t *testing.T) {
 }
 
 // The same for views that only read.
-func TestPlainViewsLeak(t *testing.T) {
+func TestPlainViewsGo(t *testing.T) {
 	a := pods(t, 300, engine.Options{})
 	var views []weak.Pointer[engine.View]
 	for range 20 {

@@ -8,9 +8,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kinform/kinform/bench/programs"
 )
 
 // A benchmark is one piece of work that several sides do in turn.
@@ -37,6 +40,8 @@ type side struct {
 	// tag, if there is one, is the build tag of the program that does the work, so that
 	// what it links weighs on no other side.
 	tag string
+	// build, if there is one, builds the program that is measured.
+	build func(context.Context, programs.Builder) (string, error)
 	// objects, if not 0, is how many the server has for this side.
 	objects int
 }
@@ -70,8 +75,8 @@ func (b benchmark) run(ctx context.Context, l *lab) (outcome, error) {
 		n = 1
 	}
 	for round := range n {
-		for i, s := range b.sides {
-			t := s.task
+		for _, i := range b.order(round) {
+			s, t := b.sides[i], b.sides[i].task
 			if t.Objects == 0 {
 				t.Objects = l.objects
 			}
@@ -85,6 +90,12 @@ func (b benchmark) run(ctx context.Context, l *lab) (outcome, error) {
 			program, err := l.program(ctx, s.tag)
 			if err != nil {
 				return outcome{}, err
+			}
+			if s.build != nil {
+				if t.Program, err = s.build(ctx, builder()); err != nil {
+					return outcome{}, err
+				}
+				t.Idle = *idleTime
 			}
 			before, began := serverCPU(ctx, t.Server), time.Now()
 			m, err := runChild(ctx, program, t, s.env)
@@ -101,6 +112,24 @@ func (b benchmark) run(ctx context.Context, l *lab) (outcome, error) {
 		o.medians = append(o.medians, median(ms))
 	}
 	return o, nil
+}
+
+// order is the order in which the sides take their turn in a round: every other round
+// it is turned around, as who comes first finds another machine than who comes last.
+func (b benchmark) order(round int) []int {
+	var sides []int
+	for i := range b.sides {
+		sides = append(sides, i)
+	}
+	if round%2 == 1 {
+		slices.Reverse(sides)
+	}
+	return sides
+}
+
+// builder builds the programs that are measured from outside.
+func builder() programs.Builder {
+	return programs.Builder{Module: filepath.Join("programs", "kubernetes"), Kinform: *kinformSource, Progress: os.Stderr}
 }
 
 // median takes the median of each metric.

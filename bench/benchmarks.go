@@ -16,6 +16,7 @@ func benchmarks(n int) []benchmark {
 	all = append(all, askedBenchmark(n))
 	all = append(all, contentionBenchmarks()...)
 	all = append(all, controllerBenchmarks()...)
+	all = append(all, controllerManagerBenchmarks()...)
 	return append(all, growthBenchmark(n), weightBenchmark())
 }
 

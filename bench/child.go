@@ -22,6 +22,8 @@ type task struct {
 	Objects  int
 	Server   server
 	Profile  string // where to write a CPU profile, if anywhere
+	Program  string // the program that is measured, if it is not this one
+	Idle     time.Duration
 }
 
 // The sides of a task.
@@ -38,6 +40,7 @@ const (
 type server struct {
 	Host, Token string
 	CA          []byte
+	Audit       string // the file where it writes requests down, if it does
 }
 
 func (s server) config() *rest.Config {
@@ -64,6 +67,10 @@ var works = map[string]func(context.Context, task) (metrics, error){
 	"update-list":   updateWhileListing,
 	"growth":        growth,
 	"weight":        weight,
+
+	"controllers-settle": settleControllers,
+	"controllers-pods":   controllersPods,
+	"controllers-living": controllersLiving,
 }
 
 // child runs the task and prints what it measured.
@@ -76,7 +83,7 @@ func child(text string) error {
 	if work == nil {
 		return fmt.Errorf("there is no work %q", t.Work)
 	}
-	if t.Profile != "" {
+	if t.Profile != "" && t.Program == "" { // another program makes its own
 		f, err := os.Create(t.Profile)
 		if err != nil {
 			return err

@@ -25,6 +25,9 @@ const (
 	customServer = "custom" // the same one, with custom resources
 	replayServer = "replay" // prebuilt answers, as fast as the socket takes them
 	simServer    = "apisim" // an API server in memory
+
+	clusterServer = "cluster" // the real server, with pods and all that belongs to them, which writes requests down
+	livingServer  = "living"  // the same one without objects
 )
 
 // lab has the servers, each started when it is first asked for.
@@ -33,11 +36,13 @@ type lab struct {
 
 	real         *apiserver.Server
 	pods, custom bool // are on the real server
+	cluster      bool
+	folder       string // for what is built, and for files of the real server
+	audit        string // where the real server writes requests down
 	replay       *replay
 	sim          *apisim.Server
 	simObjects   int
 	programs     map[string]string // by build tag
-	folder       string            // where they are
 }
 
 // program returns this program, built with a tag if there is one.
@@ -48,11 +53,8 @@ func (l *lab) program(ctx context.Context, tag string) (string, error) {
 	if made := l.programs[tag]; made != "" {
 		return made, nil
 	}
-	if l.folder == "" {
-		var err error
-		if l.folder, err = os.MkdirTemp("", "kinform-bench-"); err != nil {
-			return "", err
-		}
+	if err := l.ensureFolder(); err != nil {
+		return "", err
 	}
 	made := filepath.Join(l.folder, tag)
 	if _, _, err := goCommand(ctx, nil, "build", "-tags", tag, "-o", made, "."); err != nil {
@@ -65,6 +67,13 @@ func (l *lab) program(ctx context.Context, tag string) (string, error) {
 	return made, nil
 }
 
+func (l *lab) ensureFolder() (err error) {
+	if l.folder == "" {
+		l.folder, err = os.MkdirTemp("", "kinform-bench-")
+	}
+	return err
+}
+
 // server returns how to reach a server that has n objects.
 func (l *lab) server(ctx context.Context, kind string, n int) (server, error) {
 	switch kind {
@@ -72,6 +81,10 @@ func (l *lab) server(ctx context.Context, kind string, n int) (server, error) {
 		return l.realWith(ctx, &l.pods, "verify-pods", populatePods)
 	case customServer:
 		return l.realWith(ctx, &l.custom, "verify-custom", populateCustom)
+	case clusterServer:
+		return l.clusterWith(ctx)
+	case livingServer:
+		return l.audited()
 	case replayServer:
 		return l.replayOf(n)
 	case simServer:

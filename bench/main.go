@@ -14,15 +14,17 @@ import (
 )
 
 var (
-	objectCount = flag.Int("objects", 50_000, "how many pods, and how many custom resources")
-	rounds      = flag.Int("rounds", 3, "how many rounds; the median counts")
-	only        = flag.String("only", "", "run only what starts with one of these names, separated by commas; \"list\" prints the names")
-	profile     = flag.String("profile", "", "write CPU profiles of the last round to files that start with this")
-	million     = flag.Bool("million", false, "let the growth go up to a million pods (the server takes some GB); otherwise up to -objects")
-	docs        = flag.String("docs", "", "write benchmarks.md and the charts into this folder")
-	matrix      = flag.Bool("workloads", false, "run the matrix of workloads instead, and write workloads.md into the folder of -docs; -only selects, as with benchmarks")
-	loadTime    = flag.Duration("time", 2*time.Minute, "how long the load of each workload lasts")
-	study       = flag.Bool("study", false, "compare ways of packing instead; see docs/packing.md")
+	objectCount   = flag.Int("objects", 50_000, "how many pods, and how many custom resources")
+	rounds        = flag.Int("rounds", 3, "how many rounds; the median counts")
+	only          = flag.String("only", "", "run only what starts with one of these names, separated by commas; \"list\" prints the names")
+	profile       = flag.String("profile", "", "write CPU profiles of the last round to files that start with this")
+	million       = flag.Bool("million", false, "let the growth go up to a million pods (the server takes some GB); otherwise up to -objects")
+	docs          = flag.String("docs", "", "write benchmarks.md and the charts into this folder")
+	matrix        = flag.Bool("workloads", false, "run the matrix of workloads instead, and write workloads.md into the folder of -docs; -only selects, as with benchmarks")
+	loadTime      = flag.Duration("time", 2*time.Minute, "how long the load of each workload lasts")
+	idleTime      = flag.Duration("idle", 210*time.Second, "how long kube-controller-manager is watched while nothing changes")
+	kinformSource = flag.String("kinform", "..", "the folder of the kinform that programs of Kubernetes are built with")
+	study         = flag.Bool("study", false, "compare ways of packing instead; see docs/packing.md")
 )
 
 func main() {

@@ -44,20 +44,31 @@ func mallocs() float64 {
 
 // resident and peak are the process's memory in bytes, now and at most since
 // resetPeak.
-func resident() float64 { return procStatus("VmRSS:") }
-func peak() float64     { return procStatus("VmHWM:") }
+func resident() float64 { return mustStatus("VmRSS:") }
+func peak() float64     { return mustStatus("VmHWM:") }
 
-func procStatus(word string) float64 {
-	text, err := os.ReadFile("/proc/self/status")
+func mustStatus(word string) float64 {
+	v, err := procStatus("self", word)
 	if err != nil {
 		panic(fmt.Errorf("the benchmarks need Linux: %w", err))
 	}
-	_, rest, _ := bytes.Cut(text, []byte(word))
-	kb, err := strconv.ParseFloat(string(bytes.Fields(rest)[0]), 64)
+	return v
+}
+
+// procStatus is a figure of a process's status, in bytes.
+func procStatus(pid, word string) (float64, error) {
+	file := "/proc/" + pid + "/status"
+	text, err := os.ReadFile(file)
 	if err != nil {
-		panic(fmt.Errorf("%s in /proc/self/status: %w", word, err))
+		return 0, err
 	}
-	return kb * 1024
+	_, rest, _ := bytes.Cut(text, []byte(word))
+	number, _, _ := bytes.Cut(bytes.TrimSpace(rest), []byte(" "))
+	kb, err := strconv.ParseFloat(string(number), 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s in %s: %w", word, file, err)
+	}
+	return kb * 1024, nil
 }
 
 // settle gives garbage back to the system, and returns what is resident then.

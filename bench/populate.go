@@ -24,8 +24,13 @@ func populatePods(ctx context.Context, s *apiserver.Server, n int) error {
 	if err != nil {
 		return err
 	}
+	return putPods(ctx, s, client, objects.New(objects.Options{Seed: 1}).Pods(n))
+}
+
+// putPods puts pods onto the server, in the way that populatePods describes.
+func putPods(ctx context.Context, s *apiserver.Server, client kubernetes.Interface, all iter.Seq[*corev1.Pod]) error {
 	p := podPopulator{spaces: spaces{client: client}, ctx: ctx, server: s, templates: map[string]*corev1.Pod{}}
-	if err := s.PutMany(ctx, p.pods(n)); err != nil {
+	if err := s.PutMany(ctx, p.pods(all)); err != nil {
 		return err
 	}
 	return p.err
@@ -40,9 +45,9 @@ type podPopulator struct {
 }
 
 // pods yields the etcd entries of the pods that are made from templates.
-func (p *podPopulator) pods(n int) iter.Seq2[string, []byte] {
+func (p *podPopulator) pods(all iter.Seq[*corev1.Pod]) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
-		for pod := range objects.New(objects.Options{Seed: 1}).Pods(n) {
+		for pod := range all {
 			owner := string(metav1.GetControllerOf(pod).UID)
 			template := p.templates[owner]
 			if template == nil {
@@ -122,21 +127,27 @@ func (s *spaces) ensure(ctx context.Context, name string) error {
 var magic = []byte("k8s\x00")
 
 // encode writes a pod as etcd has it, and as it is sent on its own.
-func encode(pod *corev1.Pod) ([]byte, error) {
-	raw, err := pod.Marshal()
+func encode(pod *corev1.Pod) ([]byte, error) { return encodeObject("v1", "Pod", pod) }
+
+func encodeObject(apiVersion, kind string, obj interface{ Marshal() ([]byte, error) }) ([]byte, error) {
+	raw, err := obj.Marshal()
 	if err != nil {
 		return nil, err
 	}
-	u := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "Pod"}, Raw: raw}
+	u := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: apiVersion, Kind: kind}, Raw: raw}
 	body, err := u.Marshal()
 	return append(bytes.Clone(magic), body...), err
 }
 
 func decode(raw []byte) (*corev1.Pod, error) {
+	pod := &corev1.Pod{}
+	return pod, decodeInto(raw, pod)
+}
+
+func decodeInto(raw []byte, obj interface{ Unmarshal([]byte) error }) error {
 	var u runtime.Unknown
 	if err := u.Unmarshal(bytes.TrimPrefix(raw, magic)); err != nil {
-		return nil, err
+		return err
 	}
-	pod := &corev1.Pod{}
-	return pod, pod.Unmarshal(u.Raw)
+	return obj.Unmarshal(u.Raw)
 }

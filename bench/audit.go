@@ -32,14 +32,14 @@ type requests struct {
 	client string // how the user agent begins
 }
 
-// countRequests begins to count what a client asks for from now on.
-func countRequests(log, client string) (*requests, error) {
-	f, err := os.Open(log)
+// countRequests begins to count what the program that is measured asks for from now on.
+func countRequests(t task) (*requests, error) {
+	f, err := os.Open(t.Server.Audit)
 	if err != nil {
 		return nil, fmt.Errorf("the server's audit log: %w", err)
 	}
 	_, err = f.Seek(0, io.SeekEnd)
-	return &requests{f, client}, err
+	return &requests{f, filepath.Base(t.Program) + "/"}, err
 }
 
 // end adds to the metrics how many requests there were, all of them, the lists and the

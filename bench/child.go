@@ -68,8 +68,8 @@ var works = map[string]func(context.Context, task) (metrics, error){
 	"growth":        growth,
 	"weight":        weight,
 
-	"controllers-settle": settleControllers,
-	"controllers-pods":   controllersPods,
+	"settle-cluster":     settleCluster,
+	"managed-pods":       managedPods,
 	"controllers-living": controllersLiving,
 }
 

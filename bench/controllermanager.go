@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"time"
 
 	"github.com/kinform/kinform/bench/programs"
@@ -25,6 +26,18 @@ func builds(t task, p programs.Program) []side {
 	}
 }
 
+// managedRows are reported of each program that has many pods.
+var managedRows = []row{
+	{side: 1, title: "peak RSS", metric: "peak", unit: inBytes},
+	{side: 1, title: "CPU of the start", metric: "cpu start", unit: inSeconds},
+	{side: 1, title: "CPU of updates", metric: "cpu updates", unit: inSeconds},
+	{side: 1, title: "CPU while idle", metric: "cpu idle", unit: inSeconds},
+	{side: 1, title: "CPU of the server", metric: "server cpu", unit: inSeconds},
+	{side: 1, title: "requests to the server", metric: "requests", unit: plain},
+	{side: 1, title: "lists among them", metric: "requests list", unit: plain},
+	{side: 1, title: "watches among them", metric: "requests watch", unit: plain},
+}
+
 func controllerManagerBenchmarks() []benchmark {
 	return []benchmark{
 		{
@@ -34,21 +47,24 @@ func controllerManagerBenchmarks() []benchmark {
 				"After the start: 30 s later at least, when it is quiet; by then it has listed all pods once, as it does every 20 s from then on. " +
 				"Then a twentieth of the pods become unready and ready again. Idle is the mean of the last minute of " + idleTime.String() + " in which nothing changes. " +
 				"Memory is the process's resident memory as the system counts it, nothing given back on demand.",
-			sides: builds(task{Work: "controllers-pods"}, programs.ControllerManager),
-			rows: []row{
+			sides: builds(task{Work: "managed-pods"}, programs.ControllerManager),
+			rows: append([]row{
 				{side: 1, title: "RSS after the start", metric: "rss start", unit: inBytes, limit: 1. / 4},
 				{side: 1, title: "RSS after updates", metric: "rss updates", unit: inBytes},
 				{side: 1, title: "RSS, idle", metric: "rss idle", unit: inBytes, limit: 1. / 2},
-				{side: 1, title: "peak RSS", metric: "peak", unit: inBytes},
 				{side: 1, title: "CPU", metric: "cpu", unit: inSeconds, limit: 0.8},
-				{side: 1, title: "CPU of the start", metric: "cpu start", unit: inSeconds},
-				{side: 1, title: "CPU of updates", metric: "cpu updates", unit: inSeconds},
-				{side: 1, title: "CPU while idle", metric: "cpu idle", unit: inSeconds},
-				{side: 1, title: "CPU of the server", metric: "server cpu", unit: inSeconds},
-				{side: 1, title: "requests to the server", metric: "requests", unit: plain},
-				{side: 1, title: "lists among them", metric: "requests list", unit: plain},
-				{side: 1, title: "watches among them", metric: "requests watch", unit: plain},
-			},
+			}, managedRows...),
+		},
+		{
+			name: "scheduler", title: "kube-scheduler, many pods", server: scheduledServer,
+			text:  "The same with kube-scheduler, on the same cluster. It reads in another way: it keeps each pod that a handler is given in a cache of its own, decoded, for as long as the pod runs.",
+			sides: builds(task{Work: "managed-pods"}, programs.Scheduler),
+			rows: append([]row{
+				{side: 1, title: "RSS after the start", metric: "rss start", unit: inBytes},
+				{side: 1, title: "RSS after updates", metric: "rss updates", unit: inBytes},
+				{side: 1, title: "RSS, idle", metric: "rss idle", unit: inBytes},
+				{side: 1, title: "CPU", metric: "cpu", unit: inSeconds},
+			}, managedRows...),
 		},
 		{
 			name: "controller-manager-living", title: "kube-controller-manager, a living cluster", server: livingServer,
@@ -70,20 +86,23 @@ func controllerManagerBenchmarks() []benchmark {
 	}
 }
 
-// startControllers starts kube-controller-manager.
-func startControllers(ctx context.Context, t task) (*managed, error) {
-	return startManaged(ctx, t.Server, t.Program,
-		"--profiling=true",
-		"--kube-api-qps=100", "--kube-api-burst=200",
-		// There are no kubelets whose silence could mean anything.
-		"--node-monitor-grace-period=24h",
-	)
+// start starts the program that is measured.
+func (t task) start(ctx context.Context) (*managed, error) {
+	flags := []string{"--profiling=true"}
+	if filepath.Base(t.Program) == programs.ControllerManager.Name {
+		flags = append(flags,
+			"--kube-api-qps=100", "--kube-api-burst=200",
+			// There are no kubelets whose silence could mean anything.
+			"--node-monitor-grace-period=24h",
+		)
+	}
+	return startManaged(ctx, t.Server, t.Program, flags...)
 }
 
-// settleControllers has the program bring a cluster to rest, so that no side finds
-// work that the other has done.
-func settleControllers(ctx context.Context, t task) (metrics, error) {
-	m, err := startControllers(ctx, t)
+// settleCluster has the program bring a cluster to rest, so that no side finds work
+// that the other has done.
+func settleCluster(ctx context.Context, t task) (metrics, error) {
+	m, err := t.start(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -94,13 +113,13 @@ func settleControllers(ctx context.Context, t task) (metrics, error) {
 	return metrics{}, errors.Join(err, m.stop())
 }
 
-// controllersPods measures the program with many pods: its start, updates, and rest.
-func controllersPods(ctx context.Context, t task) (metrics, error) {
-	count, err := countRequests(t.Server.Audit, programs.ControllerManager.Name+"/")
+// managedPods measures the program with many pods: its start, updates, and rest.
+func managedPods(ctx context.Context, t task) (metrics, error) {
+	count, err := countRequests(t)
 	if err != nil {
 		return nil, err
 	}
-	m, err := startControllers(ctx, t)
+	m, err := t.start(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -132,9 +151,16 @@ func (m *managed) podStory(ctx context.Context, t task, out metrics) error {
 	samples, err := m.during(func() error {
 		return m.profiled(ctx, t, "idle", 60*time.Second, func() error { return m.pause(ctx, t.Idle) })
 	})
+	if err != nil {
+		return err
+	}
 	out["rss idle"], out["cpu idle"] = samples.last(60).mean(), m.cpu()-out["cpu start"]-out["cpu updates"]
-	return err
+	return m.profile(ctx, t, "live-heap", livingHeap)
 }
+
+// livingHeap has the program collect its garbage first. Only the last profile may: the
+// others, which are of the last collection, must not change what is measured after them.
+const livingHeap = "/debug/pprof/heap?gc=1"
 
 // profiled does a step, with a profile of its CPU while it lasts and one of the heap
 // after it, if profiles are wanted.

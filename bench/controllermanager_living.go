@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
 
-	"github.com/kinform/kinform/bench/programs"
 	"github.com/kinform/kinform/internal/objects"
 )
 
@@ -33,7 +32,7 @@ func controllersLiving(ctx context.Context, t task) (metrics, error) {
 	if err != nil {
 		return nil, err
 	}
-	count, err := countRequests(t.Server.Audit, programs.ControllerManager.Name+"/")
+	count, err := countRequests(t)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +45,7 @@ func controllersLiving(ctx context.Context, t task) (metrics, error) {
 		return nil, err
 	}
 	defer stopKubelets()
-	m, err := startControllers(ctx, t)
+	m, err := t.start(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +78,7 @@ func (m *managed) livingStory(ctx context.Context, t task, l living, out metrics
 	}
 	err = m.waitQuiet(ctx)
 	out["rss end"] = m.resident()
-	return errors.Join(err, m.profile(ctx, t, "end-heap", "/debug/pprof/heap"))
+	return errors.Join(err, m.profile(ctx, t, "live-heap", livingHeap))
 }
 
 // livingNodes makes some nodes, unless they are there, and returns their names.

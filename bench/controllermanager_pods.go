@@ -28,6 +28,10 @@ func populateCluster(ctx context.Context, s *apiserver.Server, n int) error {
 	if err != nil {
 		return err
 	}
+	p := podPopulator{spaces: spaces{client: client}, ctx: ctx, server: s, orphans: *loosePods}
+	if *loosePods {
+		return p.put(ownedPods(n))
+	}
 	for node := range objects.New(objects.Options{Seed: 1}).Nodes(100) {
 		if err := createNode(ctx, client, node); err != nil {
 			return err
@@ -38,7 +42,7 @@ func populateCluster(ctx context.Context, s *apiserver.Server, n int) error {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "%d owners of pods on the server\n", owners)
-	return putPods(ctx, s, client, ownedPods(n))
+	return p.put(ownedPods(n))
 }
 
 func createNode(ctx context.Context, client kubernetes.Interface, node *corev1.Node) error {
@@ -66,6 +70,9 @@ func ownedPods(n int) iter.Seq[*corev1.Pod] {
 			pod.OwnerReferences = []metav1.OwnerReference{owner}
 			pod.Labels = maps.Clone(pod.Labels)
 			pod.Labels[ownerLabel] = owner.Name
+			if *loosePods {
+				pod.Spec.NodeName = ""
+			}
 			pod.Spec.Volumes = slices.Clone(pod.Spec.Volumes)
 			for i := range pod.Spec.Volumes {
 				if v := &pod.Spec.Volumes[i]; v.PersistentVolumeClaim != nil {

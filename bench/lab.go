@@ -26,23 +26,24 @@ const (
 	replayServer = "replay" // prebuilt answers, as fast as the socket takes them
 	simServer    = "apisim" // an API server in memory
 
-	clusterServer = "cluster" // the real server, with pods and all that belongs to them, which writes requests down
-	livingServer  = "living"  // the same one without objects
+	clusterServer   = "cluster"   // the real server, with pods and all that belongs to them, which writes requests down
+	livingServer    = "living"    // the same one without objects
+	scheduledServer = "scheduled" // the same one as cluster, after a scheduler was there
 )
 
 // lab has the servers, each started when it is first asked for.
 type lab struct {
 	objects int
 
-	real         *apiserver.Server
-	pods, custom bool // are on the real server
-	cluster      bool
-	folder       string // for what is built, and for files of the real server
-	audit        string // where the real server writes requests down
-	replay       *replay
-	sim          *apisim.Server
-	simObjects   int
-	programs     map[string]string // by build tag
+	real               *apiserver.Server
+	pods, custom       bool // are on the real server
+	cluster, scheduled bool
+	folder             string // for what is built, and for files of the real server
+	audit              string // where the real server writes requests down
+	replay             *replay
+	sim                *apisim.Server
+	simObjects         int
+	programs           map[string]string // by build tag
 }
 
 // program returns this program, built with a tag if there is one.
@@ -83,6 +84,8 @@ func (l *lab) server(ctx context.Context, kind string, n int) (server, error) {
 		return l.realWith(ctx, &l.custom, "verify-custom", populateCustom)
 	case clusterServer:
 		return l.clusterWith(ctx)
+	case scheduledServer:
+		return l.scheduledWith(ctx)
 	case livingServer:
 		return l.audited()
 	case replayServer:
@@ -161,6 +164,11 @@ func (l *lab) simOf(n int) (server, error) {
 	})
 	fmt.Fprintf(os.Stderr, "%d pods in the simulated server after %.0f s\n", n, time.Since(began).Seconds())
 	return server{Host: l.sim.URL()}, err
+}
+
+// staysFor says whether what serves one benchmark is of use to the next.
+func staysFor(one, next string) bool {
+	return one == next || next == customServer || one == clusterServer && next == scheduledServer
 }
 
 // serverCPU returns the seconds of CPU that a server says it has taken, 0 if it does not

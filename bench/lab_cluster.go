@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/kinform/kinform/bench/programs"
@@ -46,7 +47,27 @@ func (l *lab) clusterWith(ctx context.Context) (server, error) {
 		return s, err
 	}
 	fmt.Fprintf(os.Stderr, "%d pods on the server after %.0f s\n", l.objects, time.Since(began).Seconds())
-	_, err = runChild(ctx, os.Args[0], task{Work: "controllers-settle", Server: s, Program: program}, nil)
-	fmt.Fprintf(os.Stderr, "at rest after %.0f s\n", time.Since(began).Seconds())
-	return s, err
+	return s, atRest(ctx, s, program)
+}
+
+// scheduledWith returns the same after the scheduler found nothing more to do, either.
+func (l *lab) scheduledWith(ctx context.Context) (server, error) {
+	s, err := l.clusterWith(ctx)
+	if err != nil || l.scheduled {
+		return s, err
+	}
+	l.scheduled = true
+	program, err := builder().Stock(ctx, programs.Scheduler)
+	if err != nil {
+		return s, err
+	}
+	return s, atRest(ctx, s, program)
+}
+
+// atRest has a program do what there is to do.
+func atRest(ctx context.Context, s server, program string) error {
+	began := time.Now()
+	_, err := runChild(ctx, os.Args[0], task{Work: "settle-cluster", Server: s, Program: program}, nil)
+	fmt.Fprintf(os.Stderr, "%s: at rest after %.0f s\n", filepath.Base(program), time.Since(began).Seconds())
+	return err
 }

@@ -23,6 +23,7 @@ var (
 	matrix        = flag.Bool("workloads", false, "run the matrix of workloads instead, and write workloads.md into the folder of -docs; -only selects, as with benchmarks")
 	loadTime      = flag.Duration("time", 2*time.Minute, "how long the load of each workload lasts")
 	idleTime      = flag.Duration("idle", 210*time.Second, "how long kube-controller-manager is watched while nothing changes")
+	loosePods     = flag.Bool("loose", false, "let the pods of kube-controller-manager and kube-scheduler have neither node nor owner, so that nobody reads all of them but sweeps every 20 s")
 	kinformSource = flag.String("kinform", "..", "the folder of the kinform that programs of Kubernetes are built with")
 	study         = flag.Bool("study", false, "compare ways of packing instead; see docs/packing.md")
 )
@@ -71,7 +72,7 @@ func run(ctx context.Context) error {
 	var done []outcome
 	var failed []error
 	for i, b := range chosen {
-		if i > 0 && b.server != chosen[i-1].server && b.server != customServer {
+		if i > 0 && !staysFor(chosen[i-1].server, b.server) {
 			l.close() // what is idle still takes memory, and now and then a core
 		}
 		o, err := b.run(ctx, l)

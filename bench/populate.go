@@ -24,13 +24,14 @@ func populatePods(ctx context.Context, s *apiserver.Server, n int) error {
 	if err != nil {
 		return err
 	}
-	return putPods(ctx, s, client, objects.New(objects.Options{Seed: 1}).Pods(n))
+	p := podPopulator{spaces: spaces{client: client}, ctx: ctx, server: s}
+	return p.put(objects.New(objects.Options{Seed: 1}).Pods(n))
 }
 
-// putPods puts pods onto the server, in the way that populatePods describes.
-func putPods(ctx context.Context, s *apiserver.Server, client kubernetes.Interface, all iter.Seq[*corev1.Pod]) error {
-	p := podPopulator{spaces: spaces{client: client}, ctx: ctx, server: s, templates: map[string]*corev1.Pod{}}
-	if err := s.PutMany(ctx, p.pods(all)); err != nil {
+// put puts pods onto the server, in the way that populatePods describes.
+func (p *podPopulator) put(all iter.Seq[*corev1.Pod]) error {
+	p.templates = map[string]*corev1.Pod{}
+	if err := p.server.PutMany(p.ctx, p.pods(all)); err != nil {
 		return err
 	}
 	return p.err
@@ -40,6 +41,7 @@ type podPopulator struct {
 	spaces
 	ctx       context.Context
 	server    *apiserver.Server
+	orphans   bool                   // the pods have no owners when they are on the server
 	templates map[string]*corev1.Pod // by owner
 	err       error
 }
@@ -76,6 +78,9 @@ func (p *podPopulator) create(pod *corev1.Pod) (*corev1.Pod, error) {
 	}
 	fresh := pod.DeepCopy()
 	fresh.ResourceVersion, fresh.ManagedFields = "", nil
+	if p.orphans {
+		fresh.OwnerReferences = nil
+	}
 	pods := p.client.CoreV1().Pods(pod.Namespace)
 	created, err := pods.Create(p.ctx, fresh, metav1.CreateOptions{FieldManager: "kube-controller-manager"})
 	if err != nil {

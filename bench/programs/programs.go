@@ -62,6 +62,22 @@ var ControllerManager = Program{
 	}},
 }
 
+// Scheduler makes its informers in two places. It holds on to the pods that its
+// handlers are given.
+var Scheduler = Program{
+	Name:    "kube-scheduler",
+	Package: kubernetesModule + "/cmd/kube-scheduler",
+	Swaps: map[string][]Swap{
+		"pkg/scheduler/scheduler.go": {
+			{From: "k8s.io/client-go/informers", To: kinformModule + "/informers"},
+			{From: "k8s.io/client-go/informers/core/v1", To: kinformModule + "/informers/core/v1"},
+		},
+		"cmd/kube-scheduler/app/options/options.go": {
+			{From: "k8s.io/client-go/dynamic/dynamicinformer", To: kinformModule + "/dynamicinformer"},
+		},
+	},
+}
+
 // Builder builds programs.
 type Builder struct {
 	// Module is the folder of the pinning module.

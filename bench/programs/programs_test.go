@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kinform/kinform/test/apiserver/servers"
 )
 
 func TestSwapImports(t *testing.T) {
@@ -57,10 +59,8 @@ func TestHashTreeCountsWhatIsCompiled(t *testing.T) {
 	write("go.mod", "module example.com/a")
 	write("a.go", "package a")
 	first := hash()
-	for name, text := range map[string]string{
-		"a_test.go": "package a", "README.md": "text", ".git/x.go": "package x", "sub/go.mod": "module example.com/b", "sub/b.go": "package b",
-	} {
-		write(name, text)
+	for _, name := range []string{"a_test.go", "README.md", ".git/x.go", "sub/go.mod", "sub/b.go"} {
+		write(name, "text")
 		if hash() != first {
 			t.Errorf("%s is not compiled, and changes the hash", name)
 		}
@@ -99,5 +99,26 @@ func TestRemoveOldKeepsTheLatest(t *testing.T) {
 	}
 	if got, want := strings.Join(left, " "), "kinform-new kinform-older stock"; got != want {
 		t.Errorf("left are %q, want %q", got, want)
+	}
+}
+
+// What is swapped has to be in the files of the Kubernetes that is built, which has to
+// be the one whose version the programs tell.
+func TestSwapsFitThePinnedKubernetes(t *testing.T) {
+	mod, err := os.ReadFile(filepath.Join("kubernetes", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := kubernetesModule + " " + servers.Kubernetes; !strings.Contains(string(mod), want) {
+		t.Fatalf("kubernetes/go.mod does not ask for %s", want)
+	}
+	source, err := Builder{Module: "kubernetes"}.linkSource(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []Program{ControllerManager, Scheduler} {
+		if _, err := p.overlay(source, t.TempDir()); err != nil {
+			t.Errorf("%s: %v", p.Name, err)
+		}
 	}
 }

@@ -43,7 +43,7 @@ modules: servers ## the tests of the other modules, and the drop-ins with client
 	go test $(OLDER) -timeout 10m ./cache ./informers ./informers/internal/kinds ./dynamicinformer ./metadatainformer ./internal/dropin
 
 BENCH ?= -million -docs ../docs
-bench: servers ## side by side with client-go; writes docs/benchmarks.md, fails on a ratio worse than its limit (about an hour)
+bench: servers ## side by side with client-go; writes docs/benchmarks.md, fails on a ratio worse than its limit (about two hours)
 	go -C bench run . $(BENCH)
 
 WORKLOADS ?= -docs ../docs

@@ -26,6 +26,15 @@ func builds(t task, p programs.Program) []side {
 	}
 }
 
+// podsText says what the pods are like, and how the controllers read them.
+func podsText() string {
+	const lists = "lists all pods every 20 s"
+	if *loosePods {
+		return "The pods have neither node nor owner. The program " + lists + "."
+	}
+	return "The pods belong to 300 ReplicaSets and run on 100 nodes. The program reads the pods of each node by an index every 5 s, and " + lists + "."
+}
+
 // managedRows are reported of each program that has many pods.
 var managedRows = []row{
 	{side: 1, title: "peak RSS", metric: "peak", unit: inBytes},
@@ -41,10 +50,10 @@ var managedRows = []row{
 func controllerManagerBenchmarks() []benchmark {
 	return []benchmark{
 		{
-			name: "controller-manager-pods", title: "kube-controller-manager, many pods", server: clusterServer,
+			name: "controller-manager-pods", title: "a real program: kube-controller-manager, many pods", server: clusterServer,
 			text: "kube-controller-manager " + servers.Kubernetes + " as it is, and with its two informer factories swapped for kinform's, all controllers running. " +
-				"The pods belong to 300 ReplicaSets and run on 100 nodes, and before anything is measured the stock program has brought the cluster to rest. " +
-				"After the start: 30 s later at least, when it is quiet; by then it has listed all pods once, as it does every 20 s from then on. " +
+				podsText() + " Before anything is measured the stock program has brought the cluster to rest. " +
+				"After the start is when it is quiet, 30 s later at least. " +
 				"Then a twentieth of the pods become unready and ready again. Idle is the mean of the last minute of " + idleTime.String() + " in which nothing changes. " +
 				"Memory is the process's resident memory as the system counts it, nothing given back on demand.",
 			sides: builds(task{Work: "managed-pods"}, programs.ControllerManager),
@@ -56,7 +65,7 @@ func controllerManagerBenchmarks() []benchmark {
 			}, managedRows...),
 		},
 		{
-			name: "scheduler", title: "kube-scheduler, many pods", server: scheduledServer,
+			name: "scheduler", title: "a real program: kube-scheduler, many pods", server: scheduledServer, once: true,
 			text:  "The same with kube-scheduler, on the same cluster. It reads in another way: it keeps each pod that a handler is given in a cache of its own, decoded, for as long as the pod runs.",
 			sides: builds(task{Work: "managed-pods"}, programs.Scheduler),
 			rows: append([]row{
@@ -67,7 +76,7 @@ func controllerManagerBenchmarks() []benchmark {
 			}, managedRows...),
 		},
 		{
-			name: "controller-manager-living", title: "kube-controller-manager, a living cluster", server: livingServer,
+			name: "controller-manager-living", title: "a real program: kube-controller-manager, a living cluster", server: livingServer,
 			text: "The same two programs on an empty cluster in which, twice over, 40 deployments with services and 24 jobs are made, scaled, rolled out and deleted with their namespaces. " +
 				"Each step waits until the controllers have done their part. There are no kubelets: the benchmark reports the pods as running, those of jobs as done.",
 			sides: builds(task{Work: "controllers-living"}, programs.ControllerManager),

@@ -123,10 +123,10 @@ func (l *living) tell(ctx context.Context) error {
 	return nil
 }
 
-// wait tries again until something is so, for a minute at most.
+// wait tries again until something is so, for three minutes at most.
 func (l *living) wait(is func(context.Context, string) error) func(context.Context, string) error {
 	return func(ctx context.Context, space string) error {
-		for deadline := time.Now().Add(time.Minute); ; {
+		for deadline := time.Now().Add(3 * time.Minute); ; {
 			err := is(ctx, space)
 			if err == nil || time.Now().After(deadline) {
 				return err

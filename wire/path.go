@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -83,9 +84,11 @@ func ParsePart(text string, t reflect.Type) (Path, error) {
 }
 
 // stepInto returns the steps from a type to what it has under a name, and the type
-// of that. Lists and pointers are passed through.
-func stepInto(t reflect.Type, name string) ([]step, reflect.Type, error) {
+// of that. Lists and pointers are passed through. The type may be embedded in others, which
+// it may embed again.
+func stepInto(t reflect.Type, name string, inside ...reflect.Type) ([]step, reflect.Type, error) {
 	t = element(t)
+	inside = append(slices.Clip(inside), t)
 	switch {
 	case t.Kind() == reflect.Map && t.Key().Kind() == reflect.String:
 		return []step{{name: name, entry: true}}, t.Elem(), nil
@@ -99,7 +102,10 @@ func stepInto(t reflect.Type, name string) ([]step, reflect.Type, error) {
 		case jsonName == name:
 			return []step{{name: name, number: number}}, sf.Type, nil
 		case sf.Anonymous && jsonName == "" && (options == "inline" || sf.Tag.Get("json") == ""):
-			steps, next, err := stepInto(sf.Type, name)
+			if slices.Contains(inside, element(sf.Type)) {
+				continue
+			}
+			steps, next, err := stepInto(sf.Type, name, inside...)
 			if err != nil {
 				continue
 			}

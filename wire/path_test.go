@@ -132,6 +132,23 @@ func TestBadPaths(t *testing.T) {
 	}
 }
 
+// spiral embeds itself.
+type spiral struct {
+	*spiral
+	Name string `json:"name"`
+}
+
+// TestPathIntoItself: a struct that embeds itself has the fields that it names.
+func TestPathIntoItself(t *testing.T) {
+	of := reflect.TypeFor[spiral]()
+	if _, err := ParsePath("name", of); err != nil {
+		t.Error(err)
+	}
+	if _, err := ParsePath("nam", of); err == nil || !strings.Contains(err.Error(), "did you mean name?") {
+		t.Error(err)
+	}
+}
+
 // What is no value gives none; what cannot be read is an error.
 func TestPathOfWhatIsNotThere(t *testing.T) {
 	path, err := ParsePath("a.b", nil)

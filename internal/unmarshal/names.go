@@ -65,8 +65,10 @@ func (c checker) fields(part, whole reflect.Type, path string) error {
 }
 
 // namesOf yields the names that a struct has in JSON, with the types of the fields. What it
-// embeds belongs to it, unless that is left out.
-func namesOf(t reflect.Type, leaveOut func(reflect.Type) bool) iter.Seq2[string, reflect.Type] {
+// embeds belongs to it, unless that is left out. A struct may embed a pointer to one that it
+// is inside of, which adds no names.
+func namesOf(t reflect.Type, leaveOut func(reflect.Type) bool, inside ...reflect.Type) iter.Seq2[string, reflect.Type] {
+	inside = append(slices.Clip(inside), t)
 	return func(yield func(string, reflect.Type) bool) {
 		for sf := range t.Fields() {
 			name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
@@ -77,10 +79,10 @@ func namesOf(t reflect.Type, leaveOut func(reflect.Type) bool) iter.Seq2[string,
 			switch {
 			case sf.Tag.Get("json") == "-":
 			case name == "" && sf.Anonymous && inner.Kind() == reflect.Struct:
-				if leaveOut != nil && leaveOut(inner) {
+				if leaveOut != nil && leaveOut(inner) || slices.Contains(inside, inner) {
 					continue
 				}
-				for name, t := range namesOf(inner, leaveOut) {
+				for name, t := range namesOf(inner, leaveOut, inside...) {
 					if !yield(name, t) {
 						return
 					}

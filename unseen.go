@@ -63,15 +63,25 @@ func (v *views) lookFor(t reflect.Type, decoder decoder) decoder {
 	}
 }
 
-// look looks for the names in an object, and says in the end which were in none.
+// look looks for the names in an object, and says in the end which were in none. The log is
+// the program's: it may ask for Status, or read objects.
 func (u *unseen) look(r *engine.Record, log func(string, ...any)) {
-	if u.done.Load() {
-		return
+	if names := u.lookIn(r); len(names) > 0 {
+		log("no object has some fields that a struct names; they are optional, or misspelt",
+			"struct", u.of, "fields", strings.Join(names, ", "), "objects", mostLooked)
+	}
+}
+
+// lookIn looks for the names in an object, and returns those that were in none if it is the
+// last one.
+func (u *unseen) lookIn(r *engine.Record) []string {
+	if u.done.Load() || r.Format() != wire.JSON {
+		return nil
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.looked == mostLooked || r.Format() != wire.JSON {
-		return
+	if u.looked == mostLooked {
+		return nil
 	}
 	u.looked++
 	_ = decode.With(r, func(raw []byte) error {
@@ -79,10 +89,10 @@ func (u *unseen) look(r *engine.Record, log func(string, ...any)) {
 		return nil
 	})
 	u.done.Store(u.looked == mostLooked || len(u.names) == 0)
-	if u.looked == mostLooked && len(u.names) > 0 {
-		log("no object has some fields that a struct names; they are optional, or misspelt",
-			"struct", u.of, "fields", strings.Join(u.outermostLocked(), ", "), "objects", u.looked)
+	if u.looked < mostLooked {
+		return nil
 	}
+	return u.outermostLocked()
 }
 
 // outermostLocked returns the names that are in none of the objects, without those inside

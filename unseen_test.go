@@ -2,6 +2,7 @@ package kinform_test
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"slices"
 	"strings"
@@ -67,6 +68,45 @@ func TestUnseenNames(t *testing.T) {
 	}
 	if lines := strings.Count(logged.String(), "\n"); lines != 1 || !strings.Contains(logged.String(), "spec.nodename, spec.containers.pict, stats") {
 		t.Errorf("logged: %s", logged.String())
+	}
+}
+
+// curious is a log handler that asks the informer how it is when names were in no object.
+type curious struct {
+	slog.Handler
+	ask func()
+}
+
+func (curious) Enabled(context.Context, slog.Level) bool { return true }
+
+func (c curious) Handle(_ context.Context, r slog.Record) error {
+	if strings.Contains(r.Message, "no object has") {
+		c.ask()
+	}
+	return nil
+}
+
+// TestUnseenNamesAndCuriousLog: the log may ask for Status, which has the names, too.
+func TestUnseenNamesAndCuriousLog(t *testing.T) {
+	server, _ := loaded(t, 120)
+	var pods *kinform.Informer[*unstructured.Unstructured]
+	var told []string
+	pods, err := kinform.New[*unstructured.Unstructured](server.Config(), kinform.Options{
+		Resource: corev1.SchemeGroupVersion.WithResource("pods"),
+		Logger:   slog.New(curious{slog.DiscardHandler, func() { told = pods.Status().Unseen }}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	part, err := kinform.View[*misspelt](pods)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, pods)
+	for range part.Lister().All() {
+	}
+	if len(told) != 3 {
+		t.Errorf("the log was told %q", told)
 	}
 }
 

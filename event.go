@@ -93,7 +93,8 @@ type SubscribeOptions struct {
 	// EventResynced. It makes no request. Zero or less is the default, never.
 	Resync time.Duration
 	// Filter keeps updates from the handler, by the bytes of both states, before anything
-	// is decoded; see Informer.Filter. Default: every event is delivered.
+	// is decoded; see Informer.Filter. One of objects of another Go type keeps none.
+	// Default: every event is delivered.
 	Filter Filter
 	// OnPanic is called when the handler panics. Default: the panic is logged.
 	// Either way the subscriber continues with the next event.
@@ -110,7 +111,7 @@ type Subscription struct {
 // call at a time, in the server's order, while the informer runs.
 func (inf *Informer[T]) Subscribe(handler func(context.Context, Event[T]), o SubscribeOptions) *Subscription {
 	eo := engine.SubscribeOptions{Name: o.Name, Limit: o.Limit, Resync: o.Resync, OnPanic: o.OnPanic, View: inf.view}
-	if !o.Filter.isZero() {
+	if inf.obeys(o.Filter) {
 		eo.Filter = o.Filter.passes
 	}
 	if o.Latest {

@@ -8,7 +8,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/kinform/kinform"
 	"github.com/kinform/kinform/apisim"
@@ -80,6 +82,63 @@ func TestFilter(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFilterOfAnotherInformer: it passes everything where objects have another type, and
+// works where they have the same.
+func TestFilterOfAnotherInformer(t *testing.T) {
+	cfg := startSim(t, apisim.Options{}).Config()
+	nodes, err := kinform.New[*corev1.Node](cfg, kinform.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resource := corev1.SchemeGroupVersion.WithResource("nodes")
+	became := predicate.ConditionBecame("Ready", "True")
+	filters := []kinform.Filter{filterOf[*corev1.Node](t, cfg, kinform.Options{}, became), filterOf[*corev1.Pod](t, cfg, kinform.Options{}, became),
+		filterOf[*unstructured.Unstructured](t, cfg, kinform.Options{Resource: resource}, became)}
+	answers := make(chan string, 10)
+	nodes.Subscribe(func(_ context.Context, e kinform.Event[*corev1.Node]) {
+		if e.Type == kinform.EventUpdated {
+			answers <- fmt.Sprint(e.Passes(filters[0]), e.Passes(filters[1]), e.Passes(filters[2]))
+		}
+	}, kinform.SubscribeOptions{})
+	heard := make(chan string, 10)
+	nodes.Subscribe(func(_ context.Context, e kinform.Event[*corev1.Node]) { heard <- string(e.Type) }, kinform.SubscribeOptions{Filter: filters[1]})
+	ctx := run(t, nodes)
+	client := kubernetes.NewForConfigOrDie(cfg).CoreV1().Nodes()
+	n, err := client.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, metav1.CreateOptions{})
+	for _, status := range []corev1.ConditionStatus{"False", "True"} {
+		if err == nil {
+			n.Status.Conditions = []corev1.NodeCondition{{Type: "Ready", Status: status}}
+			n, err = client.UpdateStatus(ctx, n, metav1.UpdateOptions{})
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"false true true", "true true true"} {
+		if got := <-answers; got != want {
+			t.Errorf("the filters of nodes, pods and unstructured nodes pass %s, want %s", got, want)
+		}
+	}
+	for _, want := range []string{"added", "updated", "updated"} {
+		if got := <-heard; got != want {
+			t.Errorf("with a filter of pods: %s, want %s", got, want)
+		}
+	}
+}
+
+func filterOf[T any](t *testing.T, cfg *rest.Config, o kinform.Options, p predicate.Predicate) kinform.Filter {
+	t.Helper()
+	inf, err := kinform.New[T](cfg, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := inf.Filter(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
 
 // TestFilterThatDoesNotFit: the error says which field the objects do not have.

@@ -62,7 +62,8 @@ func (b *Bound) Reads(f wire.Format) bool {
 
 // Bytes asks of two states in a format that it reads. It allocates nothing. Values whose
 // bytes differ count as changed, and may mean the same where different versions of a
-// server have written them; those whose bytes are the same are the same.
+// server have written them; those whose bytes are the same are the same. A state that
+// cannot be read is accepted, as nobody knows what is in it.
 func (b *Bound) Bytes(f wire.Format, old, now []byte) bool {
 	return b.of == nil || b.of.holdsIn(f, old, now)
 }
@@ -73,7 +74,9 @@ func (c *condition) holdsIn(f wire.Format, old, now []byte) bool {
 	case changed:
 		return !c.path.Same(f, old, now)
 	case became:
-		return c.path.Is(f, now, c.value) && !c.path.Is(f, old, c.value)
+		was, okOld := c.path.Is(f, old, c.value)
+		is, okNow := c.path.Is(f, now, c.value)
+		return !okOld || !okNow || is && !was
 	}
 	for _, part := range c.parts {
 		if part.holdsIn(f, old, now) != (c.op == allOf) {

@@ -20,6 +20,7 @@
 package predicate
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/kinform/kinform/wire"
@@ -78,7 +79,11 @@ func StatusChanged() Predicate { return Changed("status") }
 func ConditionChanged(conditionType string) Predicate { return Changed(statusOf(conditionType)) }
 
 // ConditionBecame accepts an update after which a condition of a type has a status, as
-// "Ready" and "True", and before which it had another one or was not there.
+// "Ready" and "True", and before which it had another one or was not there. With the
+// status "" it accepts the removal of the condition.
+//
+// Informers that merge updates which wait compare the first state with the last: of a
+// condition that became true and false again in between, nobody hears.
 func ConditionBecame(conditionType, status string) Predicate {
 	p := Changed(statusOf(conditionType))
 	p.of.op, p.of.value = became, status
@@ -119,7 +124,7 @@ func (c *condition) String() string {
 	case changed:
 		return c.text + " changed"
 	case became:
-		return c.text + " became " + c.value
+		return c.text + " became " + cmp.Or(c.value, "none")
 	}
 	word, text := " or ", ""
 	if c.op == allOf {

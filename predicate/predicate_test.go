@@ -41,7 +41,7 @@ type object interface {
 
 var all = []predicate.Predicate{
 	predicate.GenerationChanged(), predicate.LabelsChanged(), predicate.AnnotationsChanged(), predicate.SpecChanged(), predicate.StatusChanged(),
-	predicate.ConditionChanged("Ready"), predicate.ConditionBecame("Ready", "True"), predicate.ConditionBecame("Available", "False"),
+	predicate.ConditionChanged("Ready"), predicate.ConditionBecame("Ready", "True"), predicate.ConditionBecame("Available", "False"), predicate.ConditionBecame("Ready", ""),
 	predicate.Changed("metadata.ownerReferences"), predicate.Changed("metadata.labels['app']"), predicate.Changed("metadata.deletionTimestamp"),
 	predicate.Changed("metadata.ownerReferences.uid"),
 	predicate.Any(predicate.SpecChanged(), predicate.LabelsChanged()), predicate.All(predicate.SpecChanged(), predicate.LabelsChanged()),
@@ -50,7 +50,7 @@ var all = []predicate.Predicate{
 
 // change changes something of an object.
 func change(r *rand.Rand, o object) {
-	switch r.IntN(7) {
+	switch r.IntN(8) {
 	case 0:
 		o.SetGeneration(o.GetGeneration() + 1)
 	case 1:
@@ -76,6 +76,10 @@ func change(r *rand.Rand, o object) {
 			o.Status.Conditions = []corev1.PodCondition{{Type: "Ready", Status: corev1.ConditionStatus(status), Message: fmt.Sprint(r.IntN(9))}}
 		case *appsv1.Deployment:
 			o.Status.Conditions = []appsv1.DeploymentCondition{{Type: "Available", Status: corev1.ConditionStatus(status)}}
+		}
+	case 7:
+		if pod, ok := o.(*corev1.Pod); ok {
+			pod.Status.Conditions = nil
 		}
 	}
 }
@@ -167,6 +171,31 @@ func TestNobodyKnows(t *testing.T) {
 	p, err := predicate.Changed("kind").Bind(reflect.TypeFor[corev1.Pod]())
 	if err != nil || p.Reads(wire.Protobuf) {
 		t.Errorf("the kind is read from protobuf; %v", err)
+	}
+}
+
+// TestUnreadableStates are accepted, so that somebody hears of them.
+func TestUnreadableStates(t *testing.T) {
+	pod := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: "Ready", Status: "True"}}}}
+	inProtobuf, err := pod.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inJSON, err := json.Marshal(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []predicate.Predicate{predicate.ConditionBecame("Ready", "True"), predicate.ConditionBecame("Ready", "False"), predicate.StatusChanged()} {
+		b, err := p.Bind(reflect.TypeFor[corev1.Pod]())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for f, raw := range map[wire.Format][]byte{wire.Protobuf: inProtobuf, wire.JSON: inJSON} {
+			cut := raw[:len(raw)-1]
+			if b.Bytes(f, raw, raw) || !b.Bytes(f, raw, cut) || !b.Bytes(f, cut, raw) {
+				t.Errorf("%s, %s: unchanged %t, cut %t, mended %t", p, f, b.Bytes(f, raw, raw), b.Bytes(f, raw, cut), b.Bytes(f, cut, raw))
+			}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package wire
 // found is what an object has at the end of a path, where it lies.
 type found struct {
 	there bool
+	cut   bool   // the object cannot be read
 	wire  uint8  // in protobuf
 	n     uint64 // of a number in protobuf
 	raw   []byte // of others, and of every value in JSON
@@ -10,18 +11,19 @@ type found struct {
 
 // find finds the one value at a path that leads through no list, but for what is chosen
 // there. If there are several, the last one counts, as for decoders. What cannot be read
-// is not there.
+// is not there. The zero Path leads nowhere.
 func (p Path) find(f Format, raw []byte) (v found) {
-	switch f {
-	case JSON:
+	switch {
+	case len(p.steps) == 0:
+	case f == JSON:
 		s := scanner{data: raw}
 		s.find(&v, p.steps, nil, 0)
 		if s.msg != "" {
-			return found{}
+			return found{cut: true}
 		}
-	case Protobuf:
+	case f == Protobuf:
 		if !findProto(&v, raw, p.steps) {
-			return found{}
+			return found{cut: true}
 		}
 	}
 	return v
@@ -45,7 +47,7 @@ func findProto(v *found, msg []byte, steps []step) bool {
 		switch {
 		case f.num != st.number, st.where != nil && !st.where.inMessage(&f, msg, next):
 		case len(steps) == 1:
-			*v = found{true, f.wire, f.n, f.bytes(msg, next)}
+			*v = found{there: true, wire: f.wire, n: f.n, raw: f.bytes(msg, next)}
 		case f.wire == wireBytes && !findProto(v, f.bytes(msg, next), steps[1:]):
 			return false
 		}
@@ -67,7 +69,7 @@ func findEntry(v *found, msg []byte, steps []step) bool {
 		case f.num == 1 && f.wire == wireBytes:
 			key = f.bytes(msg, next)
 		case f.num == 2:
-			value = found{true, f.wire, f.n, f.bytes(msg, next)}
+			value = found{there: true, wire: f.wire, n: f.n, raw: f.bytes(msg, next)}
 		}
 	}
 	switch {

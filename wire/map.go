@@ -3,11 +3,12 @@ package wire
 // Map returns the texts that an object has at the path, by their keys; nil if there are
 // none.
 func (p Path) Map(f Format, raw []byte) map[string]string {
-	switch f {
-	case JSON:
+	switch {
+	case len(p.steps) == 0:
+	case f == JSON:
 		v := p.find(f, raw)
 		return jsonMap(v.raw, p.leaf() != leafText)
-	case Protobuf:
+	case f == Protobuf:
 		if before := p.steps[:len(p.steps)-1]; len(before) > 0 {
 			var v found
 			if !findProto(&v, raw, before) || v.wire != wireBytes {

@@ -164,10 +164,12 @@ func leafOf(t reflect.Type) leaf {
 // value. What JSON has at the path and is neither text, number nor boolean is none
 // either.
 func (p Path) Values(dst []string, f Format, raw []byte) ([]string, error) {
-	switch f {
-	case JSON:
+	switch {
+	case len(p.steps) == 0:
+		return dst, nil
+	case f == JSON:
 		return p.valuesJSON(dst, raw)
-	case Protobuf:
+	case f == Protobuf:
 		dst, ok := protoValues(dst, raw, p.steps)
 		if !ok {
 			return dst, protoError(0, "malformed or cut field on the way to "+p.text)

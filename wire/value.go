@@ -108,21 +108,25 @@ func (p Path) Text(f Format, raw []byte) (text string, found bool) {
 	return text, found && !(p.plain && text == "")
 }
 
-// Is reports whether the text at the path is a given one. Unlike Text it allocates nothing.
-func (p Path) Is(f Format, raw []byte, text string) bool {
+// Is reports whether the text at the path is a given one, where none is as an empty one.
+// Unlike Text it allocates nothing. It is not ok if the object cannot be read.
+func (p Path) Is(f Format, raw []byte, text string) (is, ok bool) {
 	v := p.find(f, raw)
+	var value []byte
 	switch {
+	case v.cut:
+		return false, false
 	case !v.there:
-		return false
 	case f == JSON:
-		s := scanner{data: v.raw}
-		if s.space() != '"' {
-			return false
+		if s := (scanner{data: v.raw}); s.space() == '"' {
+			if value, ok = s.text(); !ok {
+				return false, false
+			}
 		}
-		is, ok := s.text()
-		return ok && string(is) == text
+	case v.wire == wireBytes && p.leaf() == leafText:
+		value = v.raw
 	}
-	return v.wire == wireBytes && p.leaf() == leafText && string(v.raw) == text
+	return string(value) == text, true
 }
 
 // Number returns the whole number at the path, and whether there is one. Zero is one

@@ -301,6 +301,21 @@ func TestValuesOfAnotherType(t *testing.T) {
 	}
 }
 
+// TestZeroPath leads nowhere.
+func TestZeroPath(t *testing.T) {
+	var p Path
+	for f, raw := range map[Format]string{JSON: `"x"`, Protobuf: "\x0a\x01x"} {
+		for kind := Text; kind <= Texts; kind++ {
+			if v, found := p.read(kind, f, []byte(raw)); found {
+				t.Errorf("%s, as %s: %v", f, kind, v)
+			}
+		}
+		if is, ok := p.Is(f, []byte(raw), "x"); is || !ok {
+			t.Errorf("%s: is x %t, %t", f, is, ok)
+		}
+	}
+}
+
 // FuzzValues: what can be decoded gives the values that it has when it is decoded.
 func FuzzValues(f *testing.F) {
 	r := rand.New(rand.NewPCG(1, 1))

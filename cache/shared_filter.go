@@ -28,7 +28,8 @@ import (
 // it is by a handler that compares the two objects.
 //
 // AddEventHandler returns an error if the informer's objects have a Go type without the
-// fields that the predicate asks for, or if there is no Handler.
+// fields that the predicate asks for, or if there is no Handler. The Handler may be another
+// FilteringUpdateHandler: then both predicates must accept an update.
 type FilteringUpdateHandler struct {
 	Predicate predicate.Predicate
 	Handler   ResourceEventHandler
@@ -36,7 +37,8 @@ type FilteringUpdateHandler struct {
 	// the informer has a transform. Set it where the transform only leaves out what the
 	// predicate does not ask for, such as metadata.managedFields. Default: the predicate
 	// is asked of what the transform made of both, as handlers see it, for which they are
-	// decoded.
+	// decoded. Where the source gives objects and no bytes, as a ListWatch of functions
+	// does, the transform comes first, and AsSent changes nothing.
 	AsSent bool
 }
 
@@ -61,35 +63,48 @@ type updateFilter struct {
 	asSent bool
 }
 
-// unwrap returns the filter of a handler, nil if it has none, and the handler behind it.
-func (s *sharedIndexInformer) unwrap(h ResourceEventHandler) (ResourceEventHandler, *updateFilter, error) {
-	var f FilteringUpdateHandler
-	switch h := h.(type) {
-	case FilteringUpdateHandler:
-		f = h
-	case *FilteringUpdateHandler:
-		f = *h
-	default:
-		return h, nil, nil
+// unwrap returns the filters of a handler, the outermost first, and the handler behind them.
+func (s *sharedIndexInformer) unwrap(h ResourceEventHandler) (_ ResourceEventHandler, filters []updateFilter, err error) {
+	for {
+		var f FilteringUpdateHandler
+		switch h := h.(type) {
+		case FilteringUpdateHandler:
+			f = h
+		case *FilteringUpdateHandler:
+			if h != nil {
+				f = *h
+			}
+		default:
+			return h, filters, nil
+		}
+		if f.Handler == nil {
+			return nil, nil, fmt.Errorf("%T has no Handler", f)
+		}
+		bound, err := f.Predicate.Bind(s.structType())
+		if err != nil {
+			return nil, nil, fmt.Errorf("handler %s was not added to the informer of %s: %w", handlerName(f.Handler), s.description, err)
+		}
+		if !bound.Everything() {
+			filters = append(filters, updateFilter{bound, f.AsSent})
+		}
+		h = f.Handler
 	}
-	if f.Handler == nil {
-		return nil, nil, fmt.Errorf("%T has no Handler", f)
-	}
-	var t reflect.Type
-	if _, loose := s.objectType.(*unstructured.Unstructured); s.objectType != nil && !loose {
-		t = reflect.TypeOf(s.objectType).Elem()
-	}
-	bound, err := f.Predicate.Bind(t)
-	if err != nil {
-		return nil, nil, fmt.Errorf("handler %s was not added to the informer of %s: %w", handlerName(f.Handler), s.description, err)
-	}
-	if bound.Everything() {
-		return f.Handler, nil, nil
-	}
-	return f.Handler, &updateFilter{bound, f.AsSent}, nil
 }
 
-// wants reports whether the handler wants a delta. Only its own goroutine calls it.
+// structType is the type of the objects, nil if they have none.
+func (s *sharedIndexInformer) structType() reflect.Type {
+	t := reflect.TypeOf(s.objectType)
+	if _, loose := s.objectType.(*unstructured.Unstructured); t == nil || loose {
+		return nil
+	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+// wants reports whether the handler wants a delta: all of its filters accept it. Only its
+// own goroutine calls it.
 func (r *registration) wants(d engine.Delta) bool {
 	if d.Kind != engine.Updated && d.Kind != engine.Resynced {
 		return true
@@ -97,7 +112,16 @@ func (r *registration) wants(d engine.Delta) bool {
 	if _, unread := r.unread[d.Key()]; unread || r.informer.heldOtherwise(d) {
 		return true // it may be the first state that can be read, or is none
 	}
-	if passes, ok := r.filter.bytes(d, r.informer); ok {
+	for i := range r.filters {
+		if !r.accepts(&r.filters[i], d) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *registration) accepts(f *updateFilter, d engine.Delta) bool {
+	if passes, ok := f.bytes(d, r.informer); ok {
 		return passes
 	}
 	now, err := r.informer.delivered(d)
@@ -108,7 +132,7 @@ func (r *registration) wants(d engine.Delta) bool {
 	if err != nil {
 		return true // nobody knows
 	}
-	return r.filter.of.Objects(old, now)
+	return f.of.Objects(old, now)
 }
 
 // bytes asks of the bytes; ok is false if the objects have to be asked. What came as

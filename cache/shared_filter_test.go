@@ -360,22 +360,20 @@ func TestFilterAndUnreadable(t *testing.T) {
 	}
 }
 
-// TestFilterThatDoesNotFit: the informer says so when the handler is added.
-func TestFilterThatDoesNotFit(t *testing.T) {
-	inf := cache.NewSharedIndexInformer(newServer(newTrace()), &corev1.ConfigMap{}, 0, nil)
-	for _, test := range []struct {
-		h    cache.FilteringUpdateHandler
-		want string
-	}{
-		{cache.FilteringUpdateHandler{Predicate: predicate.SpecChanged(), Handler: &told{}}, `v1.ConfigMap has no field "spec"`},
-		{cache.FilteringUpdateHandler{Predicate: predicate.Changed("a["), Handler: &told{}}, `path "a["`},
-		{cache.FilteringUpdateHandler{Predicate: predicate.LabelsChanged()}, "no Handler"},
-	} {
-		if _, err := inf.AddEventHandler(test.h); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%v, want %q", err, test.want)
+// TestFilterInFilter: an update has to pass both.
+func TestFilterInFilter(t *testing.T) {
+	for _, s := range []side{theirs, ours, oursBytes} {
+		var h told
+		inner := cache.FilteringUpdateHandler{Predicate: predicate.LabelsChanged(), Handler: &h}
+		listen(t, s, []cache.ResourceEventHandler{cache.FilteringUpdateHandler{Predicate: predicate.StatusChanged(), Handler: &inner}},
+			cache.SharedIndexInformerOptions{}, nil, func(srv *server) {
+				srv.do(put("new"))
+				srv.do(alter("new", func(p *corev1.Pod) { p.Status.Phase = "Running" }))
+				srv.do(alter("new", func(p *corev1.Pod) { p.Labels = map[string]string{"a": "1"} }))
+				srv.do(alter("new", func(p *corev1.Pod) { p.Labels, p.Status.Phase = map[string]string{"a": "2"}, "Failed" }))
+			})
+		if len(h.lines) != 5 {
+			t.Errorf("%s: %q", s.name, h.lines)
 		}
-	}
-	if _, err := inf.AddEventHandler(cache.FilteringUpdateHandler{Predicate: predicate.LabelsChanged(), Handler: &told{}}); err != nil {
-		t.Error(err)
 	}
 }

@@ -21,8 +21,8 @@ type registration struct {
 	informer *sharedIndexInformer
 	number   int // in the order in which handlers joined
 	handler  ResourceEventHandler
-	filter   *updateFilter // nil: it gets every update
-	resync   time.Duration // 0: never
+	filters  []updateFilter // none: it gets every update
+	resync   time.Duration  // 0: never
 	nextSync time.Time
 	sub      *engine.Subscription // nil until the informer is started
 	synced   chan struct{}
@@ -58,14 +58,14 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(h ResourceEventHandler,
 	if o.ResyncPeriod != nil {
 		resync = *o.ResyncPeriod
 	}
-	h, filter, err := s.unwrap(h)
+	h, filters, err := s.unwrap(h)
 	if err != nil {
 		return nil, err
 	}
 	r := &registration{
 		informer: s,
 		handler:  h,
-		filter:   filter,
+		filters:  filters,
 		resync:   s.resyncLocked(logger, resync),
 		nextSync: time.Now(),
 		synced:   make(chan struct{}),
@@ -172,7 +172,7 @@ func (r *registration) subscribe() {
 		Synced:  r.synced,
 		View:    r.informer.view,
 	}
-	if r.filter != nil {
+	if len(r.filters) > 0 {
 		o.Filter = r.wants
 	}
 	r.sub = r.informer.core.Subscribe(r.deliver, o)

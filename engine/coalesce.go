@@ -32,12 +32,14 @@ func (m *merger) add(d Delta) {
 	was := &m.deltas[n-m.passed]
 	switch {
 	case d.Kind == Resynced:
-		// A waiting change makes the resync unnecessary.
+		// A waiting change makes the resync unnecessary, unless a filter refuses it.
+		was.resync = true
 	case was.Kind == Resynced:
 		m.drop(was)
+		d.resync = true
 		m.append(key, d)
 	case was.Kind == Added && d.Kind == Updated, was.Kind == Updated && d.Kind == Updated:
-		was.New, was.arrived = d.New, d.arrived
+		was.New, was.arrived, was.resync = d.New, d.arrived, was.resync || d.resync
 	case was.Kind == Added && d.Kind == Deleted:
 		// It was never delivered, or its deletion was: there is nothing to deliver.
 		m.drop(was)

@@ -44,6 +44,8 @@ type Delta struct {
 	// FinalStateUnknown: the object was deleted while nobody watched; New is the
 	// last state that was seen, not the final one.
 	FinalStateUnknown bool
+	// resync: a resync of the object was merged into it.
+	resync bool
 	// Old is the state before; nil for Added.
 	Old *Record
 	// New is the newest state known; for Deleted, the last one.

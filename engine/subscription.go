@@ -30,7 +30,8 @@ type SubscribeOptions struct {
 	View *View
 	// Filter is asked before a delta is delivered, in the goroutine of the handler: if it
 	// says false, the handler does not get it. Then only what was added is decoded ahead:
-	// of what has changed, nobody knows yet whether it is wanted. Default: every delta is
+	// of what has changed, nobody knows yet whether it is wanted. If it refuses an Updated
+	// that a resync was merged into, it is asked for the Resynced. Default: every delta is
 	// delivered.
 	Filter func(Delta) bool
 	// Synced is closed when the subscription has synced. Default: it makes its own
@@ -228,7 +229,12 @@ func (s *Subscription) deliver(ctx context.Context, d Delta) {
 	}()
 	if s.options.Filter != nil && !s.options.Filter(d) {
 		s.refused.Add(1)
-		return
+		if !d.resync || d.Kind != Updated {
+			return
+		}
+		if d = (Delta{Kind: Resynced, Old: d.New, New: d.New}); !s.options.Filter(d) {
+			return
+		}
 	}
 	watch := s.collection.stopwatch()
 	s.handler(ctx, d)
@@ -252,7 +258,7 @@ func (s *Subscription) panicked(key string, p any) {
 }
 
 // Remind queues a Resynced for every object, unless the last ones still wait. Where
-// the queue merges, an object whose change waits gets none: the change is enough.
+// the queue merges, an object whose change waits gets none: the change is enough, if the filter passes it.
 func (s *Subscription) Remind() {
 	c := s.collection
 	c.write.Lock()

@@ -53,9 +53,10 @@ func (r Record[T]) ResourceVersion() string { return r.orNone().Version().String
 // Bytes is the state as the server sent it, in protobuf or JSON: a copy.
 func (r Record[T]) Bytes() []byte { return r.orNone().AppendBytes(nil) }
 
-// Has reports whether the object has something in a field. An empty list or map is
-// nothing; nor is zero, if the field is a text, a number or a boolean of a Go type and no
-// pointer. Nothing is decoded.
+// Has reports whether the object has something in a field. An empty list is nothing. Where
+// a Go type is known, nor is an empty map, or zero if the field is a text, a number or a
+// boolean and no pointer; where none is, {} may be a struct, and is something. Nothing is
+// decoded.
 func (r Record[T]) Has(f Field) (has bool) {
 	if r.rec == nil {
 		return false

@@ -12,7 +12,8 @@ import (
 // as strings; quantities, too, as the server wrote them, and what may be a number or a
 // string; numbers as int64; maps whose values are read as strings as map[string]string.
 // A []string has every text, number and boolean at a path, of all elements of the lists
-// that it leads through, but for empty ones.
+// that it leads through, but for empty ones, and for zero and false where a Go type is known
+// and the field is no pointer: encodings differ in whether they have those.
 type FieldValue interface {
 	string | int64 | bool | time.Time | map[string]string | []string
 }
@@ -39,7 +40,8 @@ type TypedField[T any, V FieldValue] struct {
 //	}
 //
 // The error says what is wrong with the path, or what else the field has to be read as.
-// Where no Go type is known, a value of another type counts as none when it is read.
+// Where no Go type is known, a value of another type counts as none when it is read. But
+// numbers are read as strings, too, as quantities may be numbers.
 func FieldOf[V FieldValue, T any](inf *Informer[T], path string) (TypedField[T, V], error) {
 	kind, read := reading[V]()
 	f, err := inf.field(path, func(text string, t reflect.Type) (wire.Path, error) { return wire.ParseValue(text, t, kind) })

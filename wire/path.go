@@ -32,6 +32,7 @@ type step struct {
 	entry  bool   // name is the key of a map
 	where  *where // which elements of the list that it leads to; nil: all
 	leaf   leaf   // how a value is written in protobuf, at the last step
+	noZero bool   // numbers and booleans that are zero are no values, at the last step
 }
 
 // leaf is how a value is written in protobuf; 0 if that is not known.
@@ -198,7 +199,7 @@ func protoValues(dst []string, msg []byte, steps []step) ([]string, bool) {
 		ok := true
 		switch {
 		case len(steps) == 1:
-			dst = protoLeaf(dst, st.leaf, &f, msg, next)
+			dst = protoLeaf(dst, st, &f, msg, next)
 		case f.wire == wireBytes:
 			dst, ok = protoValues(dst, f.bytes(msg, next), steps[1:])
 		}
@@ -223,7 +224,7 @@ func protoEntry(dst []string, msg []byte, steps []step) ([]string, bool) {
 			key = f.bytes(msg, next)
 		case f.num != 2 || string(key) != steps[0].name:
 		case len(steps) == 1:
-			dst = protoLeaf(dst, steps[0].leaf, &f, msg, next)
+			dst = protoLeaf(dst, &steps[0], &f, msg, next)
 		case f.wire == wireBytes:
 			var ok bool
 			if dst, ok = protoValues(dst, f.bytes(msg, next), steps[1:]); !ok {
@@ -234,18 +235,18 @@ func protoEntry(dst []string, msg []byte, steps []step) ([]string, bool) {
 	return dst, true
 }
 
-func protoLeaf(dst []string, kind leaf, f *field, msg []byte, end int) []string {
+func protoLeaf(dst []string, st *step, f *field, msg []byte, end int) []string {
 	switch {
 	case f.wire == wireBytes:
-		if text, ok := textOf(kind, f.bytes(msg, end)); ok && text != "" {
+		if text, ok := textOf(st.leaf, f.bytes(msg, end)); ok && text != "" {
 			dst = append(dst, text)
 		}
-	case f.wire != wireVarint:
-	case kind == leafBool:
+	case f.wire != wireVarint, st.noZero && f.n == 0:
+	case st.leaf == leafBool:
 		dst = append(dst, strconv.FormatBool(f.n != 0))
-	case kind == leafInt:
+	case st.leaf == leafInt:
 		dst = append(dst, strconv.FormatInt(int64(f.n), 10))
-	case kind == leafUint:
+	case st.leaf == leafUint:
 		dst = append(dst, strconv.FormatUint(f.n, 10))
 	}
 	return dst
@@ -288,12 +289,12 @@ func (p Path) jsonValues(dst []string, s *scanner, steps []step, chosen *where, 
 	case len(steps) > 0 || c == '{':
 		s.skip(depth)
 	default:
-		dst = jsonLeaf(dst, s, depth)
+		dst = jsonLeaf(dst, s, p.steps[len(p.steps)-1].noZero, depth)
 	}
 	return dst
 }
 
-func jsonLeaf(dst []string, s *scanner, depth int) []string {
+func jsonLeaf(dst []string, s *scanner, noZero bool, depth int) []string {
 	if s.space() == '"' {
 		if text, ok := s.text(); ok && len(text) > 0 {
 			dst = append(dst, string(text))
@@ -302,8 +303,9 @@ func jsonLeaf(dst []string, s *scanner, depth int) []string {
 	}
 	start := s.i
 	s.skip(depth)
-	if s.msg == "" && string(s.data[start:s.i]) != "null" {
-		dst = append(dst, string(s.data[start:s.i]))
+	value := s.data[start:s.i]
+	if s.msg != "" || string(value) == "null" || noZero && (string(value) == "0" || string(value) == "false") {
+		return dst
 	}
-	return dst
+	return append(dst, string(value))
 }

@@ -19,8 +19,10 @@ const (
 	Number                 // an int64
 	Bool
 	Time
-	Map   // texts by their keys
-	Texts // every text, number and boolean at the path, of all elements of lists
+	Map // texts by their keys
+	// Texts are every text, number and boolean at the path, of all elements of lists. Zero
+	// is none if it is of a Go type and no pointer.
+	Texts
 )
 
 var kindNames = [...]string{Text: "a string", Number: "an int64", Bool: "a bool", Time: "a time.Time",
@@ -52,7 +54,8 @@ func ParseValue(text string, t reflect.Type, kind Kind) (Path, error) {
 	case can != kind:
 		return Path{}, fmt.Errorf("path %q ends at a %s, which is read as %s and not as %s", text, w.end, can, kind)
 	}
-	p.steps[len(p.steps)-1].leaf = leaf
+	last := &p.steps[len(p.steps)-1]
+	last.leaf, last.noZero = leaf, p.plain
 	return p, nil
 }
 

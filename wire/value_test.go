@@ -273,6 +273,7 @@ func TestValuesThatDoNotFit(t *testing.T) {
 		{`spec.nodeName[?(@.a=="b")]`, Text, "not a list"},
 		{`status.conditions[?(@.typ=="Ready")].status`, Text, `no field "typ"; did you mean type?`},
 		{`status.conditions[?(@.lastProbeTime=="x")].status`, Text, "not a text"},
+		{`spec.ephemeralContainers[?(@.name=="x")].image`, Text, "cannot be chosen by name, which is inlined in JSON"},
 		{`status.conditions[?(@.type=Ready)].status`, Text, "is not a condition such as"},
 		{`status.conditions[?(@.type=="Ready"`, Text, "is not a condition such as"},
 	} {
@@ -296,6 +297,27 @@ func TestValuesOfAnotherType(t *testing.T) {
 		for i, kind := range []Kind{Text, Number, Bool, Time, Map} {
 			if v, found := p.read(kind, JSON, []byte(text)); found != want[i] {
 				t.Errorf("%s as %s: %v, %t", text, kind, v, found)
+			}
+		}
+	}
+}
+
+// TestTextsThatAreZero: JSON leaves out what protobuf has, so that both have none.
+func TestTextsThatAreZero(t *testing.T) {
+	replicas := new(int32)
+	d := &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: replicas}}
+	raw, err := d.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string][]string{"status.replicas": nil, "spec.paused": nil, "spec.replicas": {"0"}} {
+		p, err := ParseValue(path, reflect.TypeFor[appsv1.Deployment](), Texts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for text, f := range map[string]Format{string(raw): Protobuf, `{"spec":{"replicas":0}}`: JSON, `{"spec":{"paused":false,"replicas":0},"status":{"replicas":0}}`: JSON} {
+			if got, err := p.Values(nil, f, []byte(text)); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s, %s: %q, %v, want %q", path, f, got, err, want)
 			}
 		}
 	}

@@ -25,7 +25,10 @@ func (w *where) in(t reflect.Type, list string) (*where, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(steps) != 1 || steps[0].entry || end.Kind() != reflect.String {
+	if len(steps) != 1 {
+		return nil, fmt.Errorf("elements of %s cannot be chosen by %s, which is inlined in JSON from a message of its own in protobuf", list, w.name)
+	}
+	if steps[0].entry || end.Kind() != reflect.String {
 		return nil, fmt.Errorf("elements of %s cannot be chosen by %s, which is a %s and not a text", list, w.name, end)
 	}
 	return &where{w.name, steps[0].number, w.value}, nil

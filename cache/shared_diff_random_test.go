@@ -189,8 +189,9 @@ func TestRandomResyncsAreAsClientGos(t *testing.T) {
 					}
 				}}, settled}
 			}
-			// Half a millisecond off all ticks, so that nothing happens at the same time.
-			m.passes = time.Duration(random.IntN(30_000)) * time.Millisecond
+			// Half a millisecond off all ticks, so that nothing happens at the same time, and
+			// more than a second: a watch that ends sooner is a failure to client-go.
+			m.passes = time.Duration(1_100+random.IntN(30_000)) * time.Millisecond
 			n.script = append(n.script, m)
 		}
 		n.script[0].passes += 500 * time.Microsecond

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,7 @@ type feed struct {
 	in      ingester
 	view    *View
 	version int
+	mu      sync.Mutex
 	beside  []string // for each decoding: the version that was at hand, or ""
 }
 
@@ -39,6 +41,8 @@ func (f *feed) decode(r *Record, near Neighbour) (any, error) {
 			f.t.Errorf("the neighbour's object is of version %s, its record of %s", at, near.Record.Version())
 		}
 	}
+	f.mu.Lock() // lists decode on several cores
+	defer f.mu.Unlock()
 	f.beside = append(f.beside, at)
 	return &decodedThing{r.Version().String()}, nil
 }

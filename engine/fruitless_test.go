@@ -89,8 +89,11 @@ func TestGarbageInEachWatch(t *testing.T) {
 		if n := len(s.lists()); n > 150 {
 			t.Errorf("%d lists in an hour", n)
 		}
+		for inf.Status()[0].State == Watching { // for the first second of each watch, all is well
+			time.Sleep(time.Second)
+		}
 		if st := inf.Status()[0]; st.Cause == nil {
-			t.Error("Status has no cause")
+			t.Errorf("Status has no cause: %+v", st)
 		}
 	})
 }

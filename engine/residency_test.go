@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 type residents struct {
 	*Collection
 	view    *View
+	mu      sync.Mutex // lists decode on several cores
 	decoded int
 }
 
@@ -21,6 +23,8 @@ func newResidents(t *testing.T, mode Residency, n int) *residents {
 	c, parts := NewCollection(Options{Residency: mode}, "")
 	s := &residents{Collection: c}
 	s.view = &View{Name: "counted", Decode: func(r *Record, _ Neighbour) (any, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		s.decoded++
 		return r.Key(), nil
 	}}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +36,7 @@ type objectFeed struct {
 	*Reflector
 	t       *testing.T
 	encoder plainJSON
+	mu      sync.Mutex // lists decode on several cores
 	decoded int
 }
 
@@ -52,7 +54,9 @@ func newObjectFeed(t *testing.T) *objectFeed {
 		if obj := r.Object(); obj != nil {
 			return obj, nil
 		}
+		f.mu.Lock()
 		f.decoded++
+		f.mu.Unlock()
 		obj := &metav1.PartialObjectMetadata{}
 		return obj, json.Unmarshal(r.AppendBytes(nil), obj)
 	}

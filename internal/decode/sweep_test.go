@@ -18,13 +18,13 @@ func TestSweeps(t *testing.T) {
 			if m := a.Memory(); m.Kept != 0 || m.Passing > 16<<20 {
 				t.Fatalf("%+v: a list every three minutes leaves objects behind", m)
 			}
-			time.Sleep(3 * time.Minute)
+			<-time.After(3 * time.Minute)
 		}
 		if d := a.Decoded(); len(d) != 0 {
 			t.Errorf("%+v: still decoded after three minutes", d)
 		}
 		a.check(t)
-		time.Sleep(20 * time.Second)
+		<-time.After(20 * time.Second)
 		again := time.Now()
 		a.check(t)
 		d := a.Decoded()
@@ -32,11 +32,11 @@ func TestSweeps(t *testing.T) {
 			t.Errorf("%+v: want 2000 pods for lists, since %v", d, again)
 		}
 		first := a.list()[0]
-		time.Sleep(20 * time.Second)
+		<-time.After(20 * time.Second)
 		if a.list()[0] != first {
 			t.Error("a list every twenty seconds decodes again")
 		}
-		time.Sleep(3 * time.Minute)
+		<-time.After(3 * time.Minute)
 		if d := a.Decoded(); len(d) != 0 {
 			t.Errorf("%+v: still decoded after three minutes", d)
 		}

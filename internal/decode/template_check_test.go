@@ -31,7 +31,7 @@ func TestAlwaysDecodedIsChecked(t *testing.T) {
 			one.Spec.Containers[i].Env[0].Name = "CHANGED"
 			a.Memory() // takes a lock, so that the change is ordered before what looks for it
 			for range 60 {
-				time.Sleep(20 * time.Second)
+				<-time.After(20 * time.Second)
 				get()
 			}
 			wrong := 0
@@ -57,7 +57,7 @@ func TestTransformSeesNothingDeleted(t *testing.T) {
 		for _, p := range gone {
 			c.server.feed <- engine.Event{Type: wire.Deleted, Item: engine.Item{Format: wire.Protobuf, Bytes: c.raws[id(p)]}}
 		}
-		time.Sleep(10 * time.Minute)
+		<-time.After(10 * time.Minute)
 		left := map[string]bool{}
 		for _, p := range c.pods[150:] {
 			left[p.Namespace+"/"+p.Name] = true
@@ -76,7 +76,7 @@ func TestTransformSeesNothingDeleted(t *testing.T) {
 			if n := len(c.Objects(v)); n != 150 {
 				t.Fatal(n)
 			}
-			time.Sleep(20 * time.Second)
+			<-time.After(20 * time.Second)
 		}
 		if len(seen) > 0 {
 			t.Errorf("the transform was called for pods that were deleted before it existed: %v", seen)
@@ -89,22 +89,12 @@ func TestTransformSeesNothingDeleted(t *testing.T) {
 func TestCompareOnlyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 300, 3, engine.Options{})
-		var mu sync.Mutex
-		known := map[string]*corev1.Pod{}
-		v := c.view(false, func(p *corev1.Pod) *corev1.Pod {
-			mu.Lock()
-			defer mu.Unlock()
-			if k := known[id(p)]; k != nil {
-				return k
-			}
-			known[id(p)] = p
-			return p
-		})
+		v := c.view(false, remembering())
 		n := 0
 		for range 10 {
 			mine := c.Objects(v)
 			for range 20 {
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 				for _, obj := range mine {
 					n += len(obj.(*corev1.Pod).Spec.NodeName)
 					for _, c := range obj.(*corev1.Pod).Spec.Containers {

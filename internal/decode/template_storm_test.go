@@ -297,12 +297,11 @@ func TestInterningTransform(t *testing.T) {
 	read(c, v)
 }
 
-// A transform that gives what it gave before for the same state.
-func TestRememberingTransform(t *testing.T) {
-	c := newCluster(t, 300, 3, engine.Options{})
+// remembering is a transform that gives what it gave before for the same state.
+func remembering() func(*corev1.Pod) *corev1.Pod {
 	var mu sync.Mutex
 	known := map[string]*corev1.Pod{}
-	v := c.view(false, func(p *corev1.Pod) *corev1.Pod {
+	return func(p *corev1.Pod) *corev1.Pod {
 		mu.Lock()
 		defer mu.Unlock()
 		if k := known[id(p)]; k != nil {
@@ -310,7 +309,12 @@ func TestRememberingTransform(t *testing.T) {
 		}
 		known[id(p)] = p
 		return p
-	})
+	}
+}
+
+func TestRememberingTransform(t *testing.T) {
+	c := newCluster(t, 300, 3, engine.Options{})
+	v := c.view(false, remembering())
 	read(c, v)
 }
 

@@ -22,9 +22,9 @@ func TestLetGo(t *testing.T) {
 		after(leastGivenBack-1, 0)
 		after(1, 1)
 		after(2*leastGivenBack, 1) // too soon
-		time.Sleep(restBetween)
+		<-time.After(restBetween)
 		after(0, 2)
-		time.Sleep(restBetween)
+		<-time.After(restBetween)
 		after(0, 2)
 	})
 }

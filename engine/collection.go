@@ -45,30 +45,6 @@ type Collection struct {
 	kind     atomic.Pointer[Kinds]
 }
 
-// Partition is the part of a collection that one reflector fills: a namespace,
-// or all of it.
-type Partition struct {
-	namespace string
-
-	mu      sync.Mutex
-	version Version
-}
-
-// Version is the server's version that the store has reached in this part, or has
-// passed: what happened after it has to be asked for. It is zero before the first list.
-func (p *Partition) Version() Version {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.version
-}
-
-// reach notes that the store has reached a version.
-func (p *Partition) reach(v Version) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.version = v
-}
-
 // Indexer computes the values under which a record is found. Values is called for one
 // record at a time, and may use its result's memory again.
 type Indexer struct {

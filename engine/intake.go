@@ -95,6 +95,7 @@ func (r *Reflector) replace(ctx context.Context, list List, version Version) {
 	}
 	listed := len(list.Records)
 	stored := r.collection.Store(r.part, list, version)
+	r.part.answer(r.collection, nil, r.incomparable())
 	overcome := r.healthy(true) // before anything is delivered: a handler may read the status
 	stored.Deliver()
 	r.observe(Observation{Point: PointListed, Count: listed, Took: r.listing.took()})
@@ -136,6 +137,7 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 	if !r.deaf {
 		r.status.enter(Watching)
 	}
+	defer r.part.attend(func() { dog.cancel(errAsked) })()
 	r.mute++
 	received := false
 	r.openedAt = time.Now()
@@ -147,6 +149,7 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 		watch := r.collection.stopwatch()
 		r.collection.Apply(batch)
 		r.part.reach(r.version)
+		r.part.answer(r.collection, batch, r.incomparable())
 		r.applied(len(batch), watch)
 		clear(batch)
 		r.collection.waitForRoom(ctx)

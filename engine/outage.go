@@ -104,8 +104,20 @@ func (r *Reflector) wait(in State, delay time.Duration, next state) state {
 		r.status.enter(in)
 		t := time.NewTimer(delay)
 		defer t.Stop()
+		question := make(chan struct{}, 1)
+		if in == Polling {
+			defer r.part.attend(func() {
+				select {
+				case question <- struct{}{}:
+				default: // it is asked already
+				}
+			})()
+		}
 		select {
 		case <-t.C:
+			return next
+		case <-question:
+			r.part.takeQuestion()
 			return next
 		case <-r.renewed():
 			return r.renew

@@ -80,6 +80,8 @@ func (r *Reflector) missing(err error) bool {
 	}
 	r.version, r.consistent, r.suspect, r.incomplete, r.emptied = Version{}, false, false, 0, true
 	stored := r.collection.Store(r.part, List{}, Version{})
+	r.part.lose()
+	r.part.answer(r.collection, nil, false)
 	r.status.update(func(s *Status) { s.Synced, s.Version, s.Listed = true, Version{}, 0 })
 	stored.Deliver()
 	r.collection.log.line("not served, and counts as empty until it is", "source", r.source.String(), "error", err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"time"
 )
 
@@ -105,6 +104,8 @@ type Reflector struct {
 	// lagging: the next watch may bring bookmarks from before its start, as the server
 	// was asked about them; tolerant: the present one may.
 	lagging, tolerant bool
+	// short: the next watch is to end soon, for the bookmark before its end.
+	short bool
 	// unpaged: the next list is read in one piece, as pages have expired.
 	unpaged bool
 	// incomplete counts the lists in a row that had objects which could not be
@@ -197,6 +198,7 @@ func (r *Reflector) list(ctx context.Context) state {
 	case !r.polling:
 		r.status.enter(Listing)
 	}
+	read := r.part.beginRead()
 	o := ListOptions{Limit: r.options.PageSize, ResourceVersion: r.version.String()}
 	if r.unpaged {
 		o.Limit = 0
@@ -240,6 +242,9 @@ func (r *Reflector) list(ctx context.Context) state {
 	list.Current = r.renewing || (r.order.disordered || r.order.unordered) && !r.order.apart
 	r.unpaged = false
 	r.replace(ctx, list, version)
+	if o.ResourceVersion == "" {
+		r.part.proved(version, read)
+	}
 	return r.watch
 }
 
@@ -276,7 +281,7 @@ func (r *Reflector) watch(ctx context.Context) state {
 	}
 	dog := newWatchdog(ctx, silence)
 	defer dog.release()
-	o := WatchOptions{ResourceVersion: r.version.String(), Timeout: watchTimeout()}
+	o := WatchOptions{ResourceVersion: r.version.String(), Timeout: r.watchTimeout()}
 	r.begin(o)
 	stream, err := r.source.Watch(dog, o)
 	if err != nil {
@@ -323,12 +328,6 @@ func (r *Reflector) relistIn() (in time.Duration, why error) {
 	return in, why
 }
 
-// watchTimeout is how long a watch is asked to last: 5 to 10 minutes, at random,
-// so that the watches of many clients do not end together.
-func watchTimeout() time.Duration {
-	return 5*time.Minute + time.Duration(rand.Int64N(int64(5*time.Minute)))
-}
-
 // errIncomplete ends a watch that followed an incomplete list.
 var errIncomplete = errors.New("the last list had objects that could not be read")
 
@@ -345,8 +344,11 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 	if r.order.listed.IsZero() && !r.in.objects {
 		r.order.disordered = true // there is no version to resume at that a list gave
 	}
-	if errors.Is(err, ErrRenewed) {
+	switch {
+	case errors.Is(err, ErrRenewed):
 		return r.renew
+	case errors.Is(err, errAsked):
+		return r.asked
 	}
 	r.noteEnd(err)
 	switch {

@@ -1,0 +1,184 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+)
+
+// Object names an object that somebody waits for.
+type Object struct {
+	Namespace, Name, UID string
+}
+
+func (o Object) key() string {
+	if o.Namespace == "" {
+		return o.Name
+	}
+	return o.Namespace + "/" + o.Name
+}
+
+// WaitError says why a wait for a version or an object has ended without it.
+type WaitError struct {
+	// Status of the reflector that was waited for.
+	Status Status
+	// Version that was waited for, or that of the object; zero if it was none.
+	Version Version
+	// Err is what ended the wait: ErrUnordered, ErrNoVersion, ErrRefused, what a request
+	// failed with, or the cause of the context's end.
+	Err error
+}
+
+func (e *WaitError) Error() string {
+	s := e.Status
+	text := fmt.Sprintf("%s: waited for version %s, is at %s and %s: %v", s.Source, e.Version, s.Version, s.State, e.Err)
+	if s.Cause != nil {
+		text += fmt.Sprintf("; %d failed attempts (%s): %v", s.Attempts, s.Reason, s.Cause)
+	}
+	return text
+}
+
+// Unwrap gives what ended the wait, and the failure of the reflector if it has one.
+func (e *WaitError) Unwrap() []error {
+	if e.Status.Cause == nil {
+		return []error{e.Err}
+	}
+	return []error{e.Err, e.Status.Cause}
+}
+
+// WaitFor waits until the store has everything up to a version, in the given
+// namespaces; in all of them if there are none.
+func (inf *Informer) WaitFor(ctx context.Context, v Version, namespaces ...string) error {
+	for _, r := range inf.concerned(namespaces) {
+		if err := inf.wait(ctx, r, &waiter{version: v.number}, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WaitForObject waits until the store has a version of an object, or a newer one, or
+// knows of its end.
+func (inf *Informer) WaitForObject(ctx context.Context, o Object, v Version) error {
+	for _, r := range inf.concerned([]string{o.Namespace}) {
+		u, _ := uidOf([]byte(o.UID))
+		if err := inf.wait(ctx, r, &waiter{version: v.number, key: o.key(), uid: u}, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WaitForDeleted waits until the store does not have an object any more, which existed
+// at a version if that is not zero, or has everything that the server had when
+// WaitForDeleted was called: the object may still be there, being deleted. It returns
+// the version that the store has reached.
+func (inf *Informer) WaitForDeleted(ctx context.Context, o Object, v Version) (Version, error) {
+	for _, r := range inf.concerned([]string{o.Namespace}) {
+		u, _ := uidOf([]byte(o.UID))
+		w := &waiter{version: v.number, key: o.key(), uid: u, gone: true}
+		held := inf.Get(w.key)
+		if w.version != 0 || held != nil && (u == uid{} || held.uid == u) {
+			// It is certain to be there before its end is; that usually comes soon.
+			soon, cancel := context.WithTimeoutCause(ctx, askAfter, errAsked)
+			err := inf.wait(soon, r, w, v)
+			cancel()
+			if err == nil || ctx.Err() != nil {
+				return r.part.Version(), err
+			}
+		}
+		now, err := inf.now(ctx, r)
+		if err == nil {
+			err = inf.wait(ctx, r, &waiter{version: now.number}, now)
+		}
+		return r.part.Version(), err
+	}
+	return Version{}, nil
+}
+
+// CatchUp waits until the store has everything that the server had when CatchUp was
+// called, in the given namespaces; in all of them if there are none. It returns the
+// version that the server had.
+func (inf *Informer) CatchUp(ctx context.Context, namespaces ...string) (Version, error) {
+	reflectors := inf.concerned(namespaces)
+	if len(reflectors) == 0 {
+		return Version{}, nil
+	}
+	now, err := inf.now(ctx, reflectors[0])
+	if err != nil {
+		return Version{}, err
+	}
+	return now, inf.WaitFor(ctx, now, namespaces...)
+}
+
+// Reached reports whether the store has everything up to a version, in the given
+// namespaces; in all of them if there are none.
+func (inf *Informer) Reached(v Version, namespaces ...string) bool {
+	for _, r := range inf.concerned(namespaces) {
+		if !r.part.has(inf.Collection, &waiter{version: v.number}) {
+			return false
+		}
+	}
+	return true
+}
+
+// concerned returns the reflectors that could bring something of some namespaces; all of
+// them if there are none.
+func (inf *Informer) concerned(namespaces []string) (some []*Reflector) {
+	if len(namespaces) == 0 {
+		return inf.reflectors
+	}
+	for _, r := range inf.reflectors {
+		for _, ns := range namespaces {
+			if r.part.namespace == "" || r.part.namespace == ns {
+				some = append(some, r)
+				break
+			}
+		}
+	}
+	return some
+}
+
+// wait waits for one reflector to bring what a waiter waits for.
+func (inf *Informer) wait(ctx context.Context, r *Reflector, w *waiter, v Version) error {
+	if v.number == 0 && !v.IsZero() {
+		return &WaitError{r.Status(), v, ErrUnordered}
+	}
+	if r.part.has(inf.Collection, w) {
+		return nil
+	}
+	if !r.part.enlist(w) {
+		return &WaitError{r.Status(), v, ErrUnordered}
+	}
+	defer r.part.end(w, nil)
+	if r.part.has(inf.Collection, w) { // it came meanwhile
+		return nil
+	}
+	var why error
+	select {
+	case <-w.done:
+		why = w.err
+	case <-inf.Refused():
+		why = ErrRefused
+	case <-ctx.Done():
+		why = context.Cause(ctx)
+	}
+	if why == nil {
+		return nil
+	}
+	return &WaitError{r.Status(), v, why}
+}
+
+// now asks for the server's present version, once the first list is there.
+func (inf *Informer) now(ctx context.Context, r *Reflector) (Version, error) {
+	if err := inf.wait(ctx, r, &waiter{}, Version{}); err != nil {
+		return Version{}, err
+	}
+	v, err := r.askVersion(ctx, r.options.Silence, ListOptions{Limit: 1, Probe: true})
+	if err == nil && v.number == 0 {
+		err = ErrUnordered
+	}
+	if err != nil {
+		return Version{}, &WaitError{r.Status(), v, err}
+	}
+	return v, nil
+}

@@ -57,6 +57,12 @@
 //     affected.
 //     Nothing that a server sends makes the process panic, hang or grow without
 //     bound.
+//  11. Read your writes. WaitFor, WaitForObject and WaitForDeleted return when the
+//     cache holds a version or something newer, across relists, in every namespace
+//     that could have it, and for objects that are not selected; WaitForWrites when
+//     it holds all that was written through a transport of Writes. Nothing polls.
+//     A version that the server does not have, as it was restored from a backup, ends
+//     the wait with ErrNoVersion; where versions are not ordered, ErrUnordered does.
 //
 // # Reading
 //

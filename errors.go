@@ -125,6 +125,8 @@ func ownError(err error) error {
 		return &DecodeError{Key: e.Key, Type: e.View, Err: e.Err}
 	case *engine.SyncError:
 		return &SyncError{Source: sourceStatus(e.Status), Err: e.Err}
+	case *engine.WaitError:
+		return &WaitError{Source: sourceStatus(e.Status), ResourceVersion: e.Version.String(), Err: e.Err}
 	case *engine.RefusedError:
 		return &RefusedError{Source: e.Source, Reason: Reason(e.Reason), Err: e.Err}
 	}

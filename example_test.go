@@ -120,6 +120,38 @@ func ExampleView_fields() {
 	// Output: node-7 i <nil>
 }
 
+// What a clientset has written is read from the cache, at once and never older.
+func ExampleWrites() {
+	server, err := apisim.Start(apisim.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+
+	var writes kinform.Writes
+	cfg := server.Config()
+	cfg.Wrap(writes.Wrap)
+	client := kubernetes.NewForConfigOrDie(cfg)
+	maps, err := kinform.New[*corev1.ConfigMap](cfg, kinform.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	go maps.Run(ctx)
+
+	colors := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "colors"}, Data: map[string]string{"sky": "blue"}}
+	if _, err := client.CoreV1().ConfigMaps("default").Create(ctx, colors, metav1.CreateOptions{}); err != nil {
+		log.Fatal(err)
+	}
+	if err := maps.WaitForWrites(ctx, &writes); err != nil {
+		log.Fatal(err)
+	}
+	held, err := maps.Lister().Get("default/colors")
+	fmt.Println(held.Data["sky"], err)
+	// Output: blue <nil>
+}
+
 func createPod(ctx context.Context, server *apisim.Server, name, node string) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "web"}},

@@ -23,6 +23,9 @@
 // classic parts; alias*.go are aliases of client-go's names. Other files (keys,
 // listers, waiting, descriptions, …) serve both halves.
 //
-// Only client-go's API lives here. New programs find a smaller, typed API in package
+// [WaitForVersion], [WaitForObject], [WaitForDeleted] and [WaitForWrites] wait until a
+// shared informer has what the program wrote.
+//
+// Apart from those, and from descriptions, only client-go's API lives here. New programs find a smaller, typed API in package
 // kinform.
 package cache

@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/kinform/kinform"
 )
 
 var cacheLog = log.Log.WithName("kinform").WithName("cache")
@@ -45,13 +47,35 @@ func New(cfg *rest.Config, o cache.Options) (cache.Cache, error) {
 
 var _ cache.NewCacheFunc = New
 
+// AfterWrites is New for a cache whose Get and List wait until it has what a transport
+// has noted: reads are then never older than what the program wrote, through whichever
+// client. They wait as long as their context lasts.
+//
+//	var writes kinform.Writes
+//	cfg.Wrap(writes.Wrap)
+//	ctrl.NewManager(cfg, ctrl.Options{NewCache: ctrlcache.AfterWrites(&writes)})
+func AfterWrites(w *kinform.Writes) cache.NewCacheFunc {
+	return func(cfg *rest.Config, o cache.Options) (cache.Cache, error) {
+		if o.NewInformer != nil {
+			return nil, errors.New("kinform: AfterWrites needs kinform's informers, and Options.NewInformer makes others")
+		}
+		c, err := New(cfg, o)
+		if err != nil {
+			return nil, err
+		}
+		c.(*informerCache).writes = w
+		return c, nil
+	}
+}
+
 // informerCache is a cache.Cache: a set of members that are made when they are first
 // asked for, and run while the cache does.
 type informerCache struct {
 	config   *rest.Config
 	options  cache.Options
 	settings *settings
-	began    chan struct{} // closed by Start
+	began    chan struct{}   // closed by Start
+	writes   *kinform.Writes // that reads wait for; nil: none
 
 	mu      sync.RWMutex
 	kinds   map[schema.GroupVersionKind]*kind

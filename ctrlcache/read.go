@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	dropins "github.com/kinform/kinform/cache"
 	"github.com/kinform/kinform/engine"
 )
 
@@ -30,7 +31,7 @@ func (c *informerCache) Get(ctx context.Context, key client.ObjectKey, out clien
 	if !ok {
 		return fmt.Errorf("unable to get: %v because of unknown namespace for the cache", key)
 	}
-	m, err := c.readable(ctx, k, f, scope)
+	m, err := c.readable(ctx, k, f, scope, k.storeKey(key))
 	if err != nil {
 		return err
 	}
@@ -64,8 +65,9 @@ func (c *informerCache) kindToRead(gvk schema.GroupVersionKind) (*kind, error) {
 	return k, nil
 }
 
-// readable returns a member that has synced.
-func (c *informerCache) readable(ctx context.Context, k *kind, f form, scope string) (*member, error) {
+// readable returns a member that has synced, and has what was written of some objects, or
+// of all if none are given.
+func (c *informerCache) readable(ctx context.Context, k *kind, f form, scope string, keys ...string) (*member, error) {
 	m := c.known(memberKey{f, scope})
 	if m == nil {
 		if c.options.ReaderFailOnMissingInformer {
@@ -79,7 +81,10 @@ func (c *informerCache) readable(ctx context.Context, k *kind, f form, scope str
 	if !c.hasStarted() {
 		return nil, &cache.ErrCacheNotStarted{}
 	}
-	return m, m.waitSynced(ctx)
+	if err := m.waitSynced(ctx); err != nil || c.writes == nil {
+		return m, err
+	}
+	return m, dropins.WaitForWrites(ctx, m.informer, c.writes, keys...)
 }
 
 // shares reports whether a reader gets objects that others have, too.

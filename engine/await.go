@@ -30,7 +30,7 @@ type WaitError struct {
 
 func (e *WaitError) Error() string {
 	s := e.Status
-	text := fmt.Sprintf("%s: waited for version %s, is at %s and %s: %v", s.Source, e.Version, s.Version, s.State, e.Err)
+	text := fmt.Sprintf("%s: waited for version %q, is at %q and %s: %v", s.Source, e.Version.String(), s.Version.String(), s.State, e.Err)
 	if s.Cause != nil {
 		text += fmt.Sprintf("; %d failed attempts (%s): %v", s.Attempts, s.Reason, s.Cause)
 	}
@@ -110,16 +110,8 @@ func (inf *Informer) CatchUp(ctx context.Context, namespaces ...string) (Version
 	return now, inf.WaitFor(ctx, now, namespaces...)
 }
 
-// Reached reports whether the store has everything up to a version, in the given
-// namespaces; in all of them if there are none.
-func (inf *Informer) Reached(v Version, namespaces ...string) bool {
-	for _, r := range inf.concerned(namespaces) {
-		if !r.part.has(inf.Collection, &waiter{version: v.number}) {
-			return false
-		}
-	}
-	return true
-}
+// Covers reports whether the store has any of the given namespaces; none stand for all.
+func (inf *Informer) Covers(namespaces ...string) bool { return len(inf.concerned(namespaces)) > 0 }
 
 // concerned returns the reflectors that could bring something of some namespaces; all of
 // them if there are none.

@@ -29,6 +29,9 @@ func (v Version) String() string {
 // IsZero reports whether there is no version.
 func (v Version) IsZero() bool { return v == Version{} }
 
+// IsNumber reports whether the version is a number.
+func (v Version) IsNumber() bool { return v.number != 0 }
+
 // Before compares versions; one that is not a number is neither before nor after.
 func (v Version) Before(o Version) bool {
 	return v.number != 0 && o.number != 0 && v.number < o.number

@@ -77,6 +77,7 @@ var points = []point{
 	{"08 nothing is silent", nothingSilent},
 	{"09 stop means stopped", stopping},
 	{"10 bad input is contained", badInput},
+	{"11 read your writes", readWrites},
 }
 
 // Run runs every story of every point against a server, one after the other, so that

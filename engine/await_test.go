@@ -68,6 +68,14 @@ func (s *playbook) set(version string, items map[string]string) {
 	s.version, s.items = version, items
 }
 
+// requests returns how many lists and watches were asked for, and the last watch.
+func (s *playbook) requests() (lists, watches int, last WatchOptions) {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.asked), len(s.watched), s.watched[len(s.watched)-1]
+}
+
 // forVersion waits for a version of the whole store.
 func forVersion(inf *Informer, v uint64) func(context.Context) error {
 	return func(ctx context.Context) error { return inf.WaitFor(ctx, version(v)) }
@@ -123,7 +131,7 @@ func TestSilenceHasTheServerAsked(t *testing.T) {
 			}
 			s := newPlaybook("1000", items)
 			scripted(t, s, ReflectorOptions{}, func(inf *Informer) {
-				lists, watches := len(s.asked), len(s.watched)
+				lists, watches, _ := s.requests()
 				s.set("1010", items) // what is not selected has changed
 				var all []*waiting
 				for v := range uint64(10) {
@@ -131,13 +139,13 @@ func TestSilenceHasTheServerAsked(t *testing.T) {
 				}
 				time.Sleep(askAfter - time.Millisecond)
 				all[0].wantOpen()
-				if len(s.asked) != lists {
+				if n, _, _ := s.requests(); n != lists {
 					t.Fatal("the server was asked at once")
 				}
 				time.Sleep(2 * time.Millisecond)
 				synctest.Wait()
 				if objects > inPlace {
-					if last := s.watched[len(s.watched)-1]; last.Timeout != endsSoon || last.ResourceVersion != "1000" {
+					if _, _, last := s.requests(); last.Timeout != endsSoon || last.ResourceVersion != "1000" {
 						t.Errorf("the watch is asked to last %v", last.Timeout)
 					}
 					time.Sleep(endsSoon - 2*time.Second)
@@ -149,14 +157,14 @@ func TestSilenceHasTheServerAsked(t *testing.T) {
 					w.wantEnd(nil)
 				}
 				time.Sleep(time.Minute)
-				synctest.Wait()
-				if n := len(s.asked) - lists; n != 1 {
+				nowLists, nowWatches, last := s.requests()
+				if n := nowLists - lists; n != 1 {
 					t.Errorf("%d questions, want one", n)
 				}
-				if n := len(s.watched) - watches; n > 2 {
+				if n := nowWatches - watches; n > 2 {
 					t.Errorf("%d watches, want two at most", n)
 				}
-				if last := s.watched[len(s.watched)-1]; last.Timeout < time.Minute {
+				if last.Timeout < time.Minute {
 					t.Errorf("the watch after it is to last %v", last.Timeout)
 				}
 			})
@@ -169,7 +177,8 @@ func TestSilenceHasTheServerAsked(t *testing.T) {
 func TestQuestionsAreRare(t *testing.T) {
 	s := newPlaybook("1000", map[string]string{"a": "u1@10"})
 	scripted(t, s, ReflectorOptions{}, func(inf *Informer) {
-		before, now := len(s.asked), uint64(1000)
+		before, _, _ := s.requests()
+		now := uint64(1000)
 		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
 			now++
 			s.set(fmt.Sprint(now), map[string]string{"a": "u1@10"})
@@ -177,10 +186,10 @@ func TestQuestionsAreRare(t *testing.T) {
 			<-w.done
 			w.wantEnd(nil)
 		}
-		if n := len(s.asked) - before; n > 11 {
+		mid, _, _ := s.requests()
+		if n := mid - before; n > 11 {
 			t.Errorf("%d questions in 20 s", n)
 		}
-		before = len(s.asked)
 		w := waits(t, forVersion(inf, now+1000))
 		for v := range uint64(999) { // a server that lags
 			s.sends(modified("a", fmt.Sprintf("u1@%d", now+1+v)))
@@ -189,7 +198,8 @@ func TestQuestionsAreRare(t *testing.T) {
 		w.wantOpen()
 		s.sends(modified("a", fmt.Sprintf("u1@%d", now+1000)))
 		w.wantEnd(nil)
-		if n := len(s.asked) - before; n != 0 {
+		after, _, _ := s.requests()
+		if n := after - mid; n != 0 {
 			t.Errorf("%d questions while events came", n)
 		}
 	})
@@ -272,8 +282,8 @@ func TestWaitForDeleted(t *testing.T) {
 		held.wantOpen()
 		s.sends(deletedAs("a", "u1@61"))
 		held.wantEnd(nil)
-		if reached != version(61) || len(s.asked) != 1 {
-			t.Errorf("reached %s after %d lists", reached, len(s.asked))
+		if lists, _, _ := s.requests(); reached != version(61) || lists != 1 {
+			t.Errorf("reached %s after %d lists", reached, lists)
 		}
 		// It was created and deleted, and the store knows nothing of it yet.
 		unseen := waits(t, deleted(inf, "c", "u3", version(62), &reached))

@@ -49,7 +49,8 @@
 //     fault looks like.
 //  9. Stop means stopped. Run returns when all its goroutines have.
 //     Subscription.Stop waits for the handler, and does not deadlock when the
-//     handler itself calls it. An informer can be run again.
+//     handler itself calls it. An informer can be run again. One that was acquired
+//     from a factory ends with its last Release, and its memory is given up.
 //  10. Bad input is contained. An object that cannot be scanned or indexed is
 //     reported and counted, and its last good state kept where there is one; one
 //     that does not fit the informer's type is reported, counted, and left out of

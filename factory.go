@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -32,6 +33,14 @@ type sharedCore struct {
 	*core
 	selection string
 	started   bool
+	pinned    bool          // it was asked for by For
+	users     int           // how many leases there are
+	acquired  uint64        // how many leases there were
+	timer     *time.Timer   // lets go of it; nil: no time was given
+	left      bool          // nobody uses it, and nobody will
+	cancel    func()        // set once it is started
+	over      bool          // Run has returned
+	ended     chan struct{} // closed after that
 }
 
 // NewFactory returns a factory for the server of cfg. Defaults are what For uses where
@@ -56,7 +65,7 @@ func NewFactory(cfg *rest.Config, defaults Options) (*Factory, error) {
 //
 // Informers with equal Resource, Namespaces and selectors share one watch and one
 // store. Logger, OnFailure and OnMutation belong to each reader: all of them are
-// called. All other options have to be the same.
+// called. So does Grace, which is for Acquire. All other options have to be the same.
 //
 // Possible errors: *ConflictError, and what is wrong with the options.
 func For[T any](f *Factory, o Options) (*Informer[T], error) {
@@ -64,16 +73,17 @@ func For[T any](f *Factory, o Options) (*Informer[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := f.coreFor(t, o)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s, err := f.coreForLocked(t, o)
 	if err != nil {
 		return nil, fmt.Errorf("kinform: %w", err)
 	}
-	return &Informer[T]{core: c, view: c.views.of(t)}, nil
+	s.pinned = true
+	return &Informer[T]{core: s.core, view: s.views.of(t)}, nil
 }
 
-func (f *Factory) coreFor(t reflect.Type, asked Options) (*core, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (f *Factory) coreForLocked(t reflect.Type, asked Options) (*sharedCore, error) {
 	o := asked.over(f.defaults)
 	if err := o.check(); err != nil {
 		return nil, err
@@ -91,15 +101,16 @@ func (f *Factory) coreFor(t reflect.Type, asked Options) (*core, error) {
 			return nil, err
 		}
 		s.hooks.add(asked, f.defaults)
-		return s.core, nil
+		return s, nil
 	}
 	c, err := newCore(f.client, t, o, &f.server)
 	if err != nil {
 		return nil, err
 	}
 	c.hooks.add(asked, f.defaults)
-	f.cores = append(f.cores, &sharedCore{core: c, selection: selection})
-	return c, nil
+	s := &sharedCore{core: c, selection: selection, ended: make(chan struct{})}
+	f.cores = append(f.cores, s)
+	return s, nil
 }
 
 // Start runs every informer that does not run yet, until ctx ends or Shutdown. It
@@ -117,11 +128,7 @@ func (f *Factory) Start(ctx context.Context) error {
 		f.ctx, f.stop = context.WithCancel(ctx)
 	}
 	for _, s := range f.cores {
-		if s.started {
-			continue
-		}
-		s.started = true
-		f.running.Go(func() { _ = s.Run(f.ctx) }) // Status and WaitSynced report a refusal
+		f.runLocked(s)
 	}
 	return nil
 }
@@ -176,6 +183,15 @@ func (f *Factory) Shutdown() {
 	f.closed = true
 	if f.stop != nil {
 		f.stop()
+	}
+	for _, s := range f.cores {
+		if s.timer != nil {
+			s.timer.Stop()
+		}
+		if !s.started {
+			s.started, s.over = true, true
+			close(s.ended)
+		}
 	}
 	f.mu.Unlock()
 	f.running.Wait()

@@ -103,6 +103,11 @@ type Options struct {
 	// time, at most 30 s.
 	Backoff Backoff
 
+	// Grace is how long an informer that was acquired from a factory goes on after its
+	// last release. Default: it ends at once. Set it where the next Acquire often follows
+	// soon.
+	Grace time.Duration
+
 	// OnFailure is called for each failure of a list or a watch, before it is tried
 	// again. It must not block. Default: failures show in Status and in the log.
 	OnFailure func(error)
@@ -217,6 +222,8 @@ func (o *Options) checkNumbers() error {
 		return fmt.Errorf("Options.Silence is %v: it is 0, for the default of %v, or more", o.Silence, defaultSilence)
 	case o.Poll < 0:
 		return fmt.Errorf("Options.Poll is %v: it is 0, for the default of %v, or more", o.Poll, defaultPoll)
+	case o.Grace < 0:
+		return fmt.Errorf("Options.Grace is %v: it is 0, for none, or more", o.Grace)
 	case o.Backoff.First < 0 || o.Backoff.Most < 0:
 		return fmt.Errorf("Options.Backoff is %v to %v: both are 0, for the default, or more", o.Backoff.First, o.Backoff.Most)
 	case o.Compression > CompressionNever:

@@ -23,7 +23,7 @@ type setting struct {
 
 // settings returns the options that all readers of one watch share, with their
 // defaults filled in. Of the other options, Resource, Namespaces and the selectors
-// identify the watch; Logger, OnFailure and OnMutation belong to each reader.
+// identify the watch; Logger, OnFailure, OnMutation and Grace belong to each reader.
 func (o Options) settings() []setting {
 	backoff := engine.Backoff(o.Backoff).WithDefaults()
 	return []setting{

@@ -17,7 +17,8 @@ import (
 
 // Point 9: Run returns when all its goroutines have. Subscription.Stop waits for
 // the handler, and does not deadlock when the handler itself calls it. An
-// informer can be run again.
+// informer can be run again. The last Release of an informer ends it and gives up its
+// memory.
 var stopping = []story{
 	{"Run ends while watching", endWatching},
 	{"Run ends while listing", endListing},
@@ -32,6 +33,9 @@ var stopping = []story{
 	{"Stop called by the handler", stopInside},
 	{"Stop at any time, by anybody", stopAnytime},
 	{"Shutdown of a factory", shutdown},
+	{"the last release ends an informer, the next use starts one", released},
+	{"Release called by the handler", releasedInside},
+	{"Release of what others need", releasedNot},
 }
 
 // wantNobody fails if a goroutine is inside kinform, now.

@@ -65,7 +65,12 @@ func (e *env) subscribe(inf *informer, name string, o subscribed) *witness {
 	return e.witness(name).join(inf, o)
 }
 
-func (w *witness) join(inf *informer, o subscribed) *witness {
+// subscribable is an informer, or the lease of one.
+type subscribable interface {
+	Subscribe(func(context.Context, eventOf), subscribed) *kinform.Subscription
+}
+
+func (w *witness) join(inf subscribable, o subscribed) *witness {
 	o.Name = w.name
 	w.sub = inf.Subscribe(w.handle, o)
 	return w

@@ -23,9 +23,9 @@ var ErrNoVersion = engine.ErrNoVersion
 //
 // Events, bookmarks and lists tell; nothing polls. Where nothing comes for 0.3 s, as what
 // was written is not selected, the server is asked, no more often than every two seconds:
-// up to 512 objects of 1 MiB together are listed again; for more, a watch is requested
-// that the server closes with a bookmark, which comes in about a second. A server that
-// sends no bookmarks answers such a wait with the next event.
+// up to 512 objects of 1 MiB together are listed again. For more, only whether the server
+// has that version; then the next event answers, or a bookmark, which servers send about
+// once a minute.
 //
 // A server that was restored from a backup gives versions again. The informer notices
 // when its watch breaks, as it does in a restore. A version that is higher than what the

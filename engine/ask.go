@@ -3,16 +3,16 @@ package engine
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
+	"sync"
 	"time"
 )
 
 // Who waits for a version is answered by the events, bookmarks and lists that come
 // anyway. Where nothing comes, as the write that gave the version was of an object that
 // is not selected, only a bookmark would, about once a minute. So after a while the
-// server is asked, once: a small set is listed again; for a large one the version is
-// asked for, and then a watch that soon ends, as servers send a bookmark before the end
-// of a watch. A consistent answer also shows that the server does not have that version.
+// server is asked, once. A small set is listed again. For a large one only the version is
+// asked for, which shows whether the server has it at all, while the watch goes on: a
+// watch that begins anew gets no bookmark for what happened before it.
 
 const (
 	// askAfter is how long nothing must have come before the server is asked.
@@ -21,9 +21,6 @@ const (
 	askPause = 2 * time.Second
 	// smallSet is what a collection weighs at most that is listed to answer one.
 	smallSet = 1 << 20
-	// endsSoon is how long a watch is to last that is opened for the bookmark before
-	// its end, which comes two seconds before.
-	endsSoon = 3 * time.Second
 )
 
 // errAsked ends a watch so that the server is asked for its version.
@@ -119,48 +116,52 @@ func (p *Partition) takeQuestion() bool {
 	return wanted
 }
 
-// waited reports whether somebody waits for a higher version.
-func (p *Partition) waited() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.waiters) > 0
+// attend has questions asked while a watch goes on, until the result is called, which
+// waits for the one that is being asked.
+func (r *Reflector) attend(dog *watchdog) (leave func()) {
+	ctx, cancel := context.WithCancel(dog)
+	var asking sync.WaitGroup
+	asking.Add(1) // or the first question might come after the wait for it
+	leavePart := r.part.attend(func() {
+		if sent, _ := r.collection.Weight(); sent <= smallSet && r.collection.Len() <= inPlace {
+			dog.cancel(errAsked)
+			return
+		}
+		asking.Add(1)
+		defer asking.Done()
+		r.askAside(ctx, dog)
+	})
+	return func() {
+		leavePart()
+		cancel()
+		asking.Done()
+		asking.Wait()
+	}
 }
 
-// asked finds out for those who wait whether the server has reached their version, and
-// has it say so in a list or a watch.
-func (r *Reflector) asked(ctx context.Context) state {
+// askAside asks for the server's version while the watch goes on.
+func (r *Reflector) askAside(ctx context.Context, dog *watchdog) {
+	if !r.part.takeQuestion() {
+		return
+	}
+	read, reached := r.part.beginRead(), r.part.Version()
+	version, err := r.askVersion(ctx, r.options.Silence, ListOptions{Limit: 1, Probe: true})
+	switch {
+	case err != nil: // the watch will show what is wrong
+	case version.Before(reached):
+		dog.cancel(errWentBack)
+	default:
+		r.part.proved(version, read)
+	}
+}
+
+// asked lists again for those who wait for a version that does not come.
+func (r *Reflector) asked(context.Context) state {
 	if !r.part.takeQuestion() {
 		return r.watch
 	}
-	if sent, _ := r.collection.Weight(); sent <= smallSet && r.collection.Len() <= inPlace {
-		r.consistent = true
-		return r.list
-	}
-	read := r.part.beginRead()
-	version, err := r.askVersion(ctx, r.options.Silence, ListOptions{Limit: 1, Probe: true})
-	switch {
-	case ctx.Err() != nil:
-		return nil
-	case err != nil:
-		r.suspect, r.probedAt = true, time.Time{} // the watch will show what is wrong
-		return r.watch
-	case version.Before(r.version):
-		r.consistent = true
-		return r.list
-	}
-	r.part.proved(version, read)
-	r.short = r.part.waited()
-	return r.watch
-}
-
-// watchTimeout is how long a watch is asked to last: 5 to 10 minutes, at random,
-// so that the watches of many clients do not end together, unless a bookmark is wanted.
-func (r *Reflector) watchTimeout() time.Duration {
-	if r.short {
-		r.short = false
-		return endsSoon
-	}
-	return 5*time.Minute + time.Duration(rand.Int64N(int64(5*time.Minute)))
+	r.consistent = true
+	return r.list
 }
 
 // incomparable reports whether what the store has reached does not say that it has

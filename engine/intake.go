@@ -137,7 +137,7 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 	if !r.deaf {
 		r.status.enter(Watching)
 	}
-	defer r.part.attend(func() { dog.cancel(errAsked) })()
+	defer r.attend(dog)()
 	r.mute++
 	received := false
 	r.openedAt = time.Now()

@@ -104,8 +104,6 @@ type Reflector struct {
 	// lagging: the next watch may bring bookmarks from before its start, as the server
 	// was asked about them; tolerant: the present one may.
 	lagging, tolerant bool
-	// short: the next watch is to end soon, for the bookmark before its end.
-	short bool
 	// unpaged: the next list is read in one piece, as pages have expired.
 	unpaged bool
 	// incomplete counts the lists in a row that had objects which could not be
@@ -281,7 +279,7 @@ func (r *Reflector) watch(ctx context.Context) state {
 	}
 	dog := newWatchdog(ctx, silence)
 	defer dog.release()
-	o := WatchOptions{ResourceVersion: r.version.String(), Timeout: r.watchTimeout()}
+	o := WatchOptions{ResourceVersion: r.version.String(), Timeout: watchTimeout()}
 	r.begin(o)
 	stream, err := r.source.Watch(dog, o)
 	if err != nil {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
 )
 
@@ -48,4 +49,10 @@ func (w *watchdog) cause(err error) error {
 		return cause
 	}
 	return err
+}
+
+// watchTimeout is how long a watch is asked to last: 5 to 10 minutes, at random,
+// so that the watches of many clients do not end together.
+func watchTimeout() time.Duration {
+	return 5*time.Minute + time.Duration(rand.Int64N(int64(5*time.Minute)))
 }

@@ -35,7 +35,7 @@ func (r *Reflector) watchList(ctx context.Context) state {
 	r.status.enter(Listing)
 	dog := newWatchdog(ctx, r.options.WatchListDeadline)
 	defer dog.release()
-	o := WatchOptions{InitialEvents: true, Timeout: r.watchTimeout()}
+	o := WatchOptions{InitialEvents: true, Timeout: watchTimeout()}
 	r.begin(o)
 	stream, err := r.source.Watch(dog, o)
 	if err != nil {

@@ -183,11 +183,18 @@ func waitUnselectedLarge(e *env) {
 	inf := e.selecting()
 	before := inf.Status().Sources[0]
 	o := e.labelled("other", "no")
-	e.must(inf.WaitForObject(e.ctx, o), "waiting for what is not selected")
+	waiting := make(chan error, 1)
+	go func() { waiting <- inf.WaitForObject(e.ctx, o) }()
+	e.labelled("more", "yes") // what comes later answers
+	e.must(receive(e, waiting, "the end of the wait"), "waiting for what is not selected")
 	e.wantNotHeld(inf, o)
+	never := fmt.Sprint(number(o.ResourceVersion) + 1<<40)
+	if err := inf.WaitFor(e.ctx, never); !errors.Is(err, kinform.ErrNoVersion) {
+		e.Errorf("waiting for a version that the server does not have gives %v", err)
+	}
 	now := inf.Status().Sources[0]
-	if now.Lists != before.Lists || number(now.ResourceVersion) < number(o.ResourceVersion) {
-		e.Errorf("%d lists for one wait; at version %s", now.Lists-before.Lists, now.ResourceVersion)
+	if now.Lists != before.Lists || now.Watches != before.Watches {
+		e.Errorf("%d lists and %d watches for two waits", now.Lists-before.Lists, now.Watches-before.Watches)
 	}
 }
 

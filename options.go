@@ -109,7 +109,7 @@ type Options struct {
 	Grace time.Duration
 
 	// OnFailure is called for each failure of a list or a watch, before it is tried
-	// again. It must not block. Default: failures show in Status and in the log.
+	// again; while a resource is absent, only for the first ones. It must not block. Default: failures show in Status and in the log.
 	OnFailure func(error)
 
 	// MutationDetector looks for readers that change the objects they got, which

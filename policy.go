@@ -12,6 +12,11 @@ const (
 	// PolicyKeepTrying treats a refusal as temporary: permissions are granted and
 	// resources installed while programs run. It is the default. A resource that may
 	// be listed but not watched is listed every 30 s or so; its state is StatePolling.
+	//
+	// A resource that was in the cache and is no longer served, as its definition was
+	// deleted, is treated as with PolicyOptional: EventDeleted for its objects, StateAbsent,
+	// silence until it is served again. The server's discovery has to say that it is not:
+	// a 404 alone may be that of a proxy.
 	PolicyKeepTrying Policy = iota
 
 	// PolicyFailFast ends Run with a *RefusedError when the client is not

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -169,6 +170,70 @@ func TestOptionalBelievesOnlyThrice(t *testing.T) {
 	restart(s)
 	create(t, c, core("configmaps"), "default", configMap("b", "1"))
 	wantReceived(t, heard, "added default/b")
+}
+
+// TestDefinitionDeletedUnheard: objects whose definition was deleted while nobody watched
+// are reported as deleted, by an informer that did not expect it, too, and only once.
+func TestDefinitionDeletedUnheard(t *testing.T) {
+	s := startSim(t, apisim.Options{})
+	c := client(t, s)
+	create(t, c, definitions, "", gadgetDefinition())
+	create(t, c, gadgets, "default", object("example.com/v1", "Gadget", "a", nil))
+	log := new(journal)
+	var failures atomic.Int64
+	inf := newInformer[*unstructured.Unstructured](t, s.Config(), kinform.Options{Resource: gadgets, Logger: log.logger(),
+		OnFailure: func(error) { failures.Add(1) }})
+	heard := make(chan string, 10)
+	inf.Subscribe(func(_ context.Context, ev kinform.Event[*unstructured.Unstructured]) { heard <- told(ev) }, kinform.SubscribeOptions{})
+	running(t, inf)
+	wantReceived(t, heard, "added default/a")
+	cut := s.Inject(apisim.Fault{Match: apisim.Match{Resource: "gadgets", Func: func(r *http.Request) bool {
+		return r.Method == http.MethodGet
+	}}, Reset: true})
+	restart(s)
+	eventually(t, "a cut", func() bool { return inf.Status().Reason() == kinform.ReasonDisconnected })
+	if err := c.Resource(definitions).Delete(within(t), "gadgets.example.com", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	cut()
+	wantReceived(t, heard, "deleted default/a")
+	eventually(t, "absence", func() bool { return inf.Status().State() == kinform.StateAbsent })
+	lines, told := len(log.lines()), failures.Load()
+	attempts := inf.Status().Sources[0].Attempts
+	eventually(t, "more attempts", func() bool { return inf.Status().Sources[0].Attempts > attempts+5 })
+	if n := len(log.lines()); n != lines || failures.Load() != told {
+		t.Errorf("%d lines and %d failures are told of an absence that is known", n-lines, failures.Load()-told)
+	}
+	create(t, c, definitions, "", gadgetDefinition())
+	create(t, c, gadgets, "default", object("example.com/v1", "Gadget", "b", nil))
+	wantReceived(t, heard, "added default/b")
+}
+
+// TestNotFoundIsNotAbsent: a 404 that the server's discovery does not confirm, as of a
+// proxy, empties no store.
+func TestNotFoundIsNotAbsent(t *testing.T) {
+	for _, discovery := range []int{http.StatusOK, http.StatusNotFound, http.StatusServiceUnavailable} {
+		s := startSim(t, apisim.Options{})
+		c := client(t, s)
+		create(t, c, definitions, "", gadgetDefinition())
+		create(t, c, gadgets, "default", object("example.com/v1", "Gadget", "a", nil))
+		inf := newInformer[*unstructured.Unstructured](t, s.Config(), kinform.Options{Resource: gadgets})
+		running(t, inf)
+		if err := inf.WaitSynced(within(t)); err != nil {
+			t.Fatal(err)
+		}
+		s.Inject(apisim.Fault{Match: apisim.Match{Func: func(r *http.Request) bool {
+			return strings.HasSuffix(r.URL.Path, "/gadgets")
+		}}, Status: http.StatusNotFound})
+		if discovery != http.StatusOK {
+			s.Inject(apisim.Fault{Match: apisim.Match{Func: func(r *http.Request) bool { return !strings.HasSuffix(r.URL.Path, "/gadgets") }}, Status: discovery})
+		}
+		restart(s)
+		eventually(t, "failures", func() bool { return inf.Status().Sources[0].Attempts > 6 })
+		if st := inf.Status(); inf.Lister().Len() != 1 || st.State() == kinform.StateAbsent {
+			t.Errorf("discovery answers %d: %s", discovery, st)
+		}
+	}
 }
 
 // TestBrokenSiblings: whatever is wrong with some informers of a factory, the

@@ -18,7 +18,7 @@ const (
 	StateWatching              // receiving changes
 	StateWaiting               // something failed; it will be tried again
 	StateStopped               // Run has returned
-	StateAbsent                // an optional resource is not served, and counts as empty
+	StateAbsent                // the resource is not served, and counts as empty
 	StatePolling               // listed at an interval, as it cannot be watched; Cause says why
 )
 

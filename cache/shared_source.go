@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/kinform/kinform/engine"
@@ -81,6 +82,17 @@ func (l *lazySource) isBehind() bool {
 }
 
 func (l *lazySource) String() string { return l.name }
+
+// Served asks what the server serves, if the source that is used can.
+func (l *lazySource) Served(ctx context.Context) (bool, error) {
+	l.mu.Lock()
+	used := l.used
+	l.mu.Unlock()
+	if d, ok := used.(engine.Discovering); ok {
+		return d.Served(ctx)
+	}
+	return false, errors.New("what the server serves is not known")
+}
 
 // Renewed is closed while less is asked for than what is needed.
 func (l *lazySource) Renewed() <-chan struct{} {

@@ -34,7 +34,14 @@ func (r *Reflector) failedAgain(times int, err error, next state) state {
 		return r.giveUp(reason, err)
 	case r.options.Policy == Optional && reason == NoResource && r.missing(err):
 		return r.wait(Absent, delay, r.start)
+	case r.options.Policy == KeepTrying && reason == NoResource && r.status.get().Synced:
+		return r.gone(err, delay, next)
 	}
+	return r.retry(reason, err, delay, next)
+}
+
+// retry waits after a failure, which is logged if it is one of another kind.
+func (r *Reflector) retry(reason Reason, err error, delay time.Duration, next state) state {
 	if r.news(reason) {
 		r.collection.log.line("failed, and will be tried again", "source", r.source.String(),
 			"reason", string(reason), "error", err, "in", delay)
@@ -78,7 +85,7 @@ func (r *Reflector) noteFailure(err error, attempts int, delay time.Duration) (e
 		s.Cause, s.Reason, s.Attempts, s.NextTry = err, reason, attempts, time.Now().Add(delay)
 	})
 	r.observe(Observation{Point: PointFailed, Reason: reason, Err: err})
-	if r.options.OnFailure != nil {
+	if r.options.OnFailure != nil && !(r.emptied && reason == NoResource) { // which is known
 		r.options.OnFailure(err)
 	}
 	return err, reason

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -11,7 +12,8 @@ import (
 type Policy uint8
 
 const (
-	// KeepTrying treats every failure as temporary.
+	// KeepTrying treats every failure as temporary, but for a resource that was in the
+	// store and that the server's discovery does not have any more: that is empty.
 	KeepTrying Policy = iota
 	// FailFast ends Run when the client is not authenticated (401) or not allowed
 	// (403), or the resource is not served (404), for a list or a watch.
@@ -63,6 +65,28 @@ func (r *Reflector) giveUp(reason Reason, err error) state {
 	return nil
 }
 
+// gone finds out whether a resource that was in the store is not served any more, as its
+// definition was deleted. The server's discovery has to say so: what a program has not
+// called optional must not vanish because a proxy answers with 404.
+func (r *Reflector) gone(err error, delay time.Duration, next state) state {
+	r.absent++
+	d, ok := r.source.(Discovering)
+	if !ok || !r.emptied && r.absent < absentAfter {
+		return r.retry(NoResource, err, delay, next)
+	}
+	return func(ctx context.Context) state {
+		if !r.emptied {
+			ask, cancel := context.WithTimeout(ctx, catchUp)
+			defer cancel()
+			if served, unknown := d.Served(ask); served || unknown != nil {
+				return r.retry(NoResource, err, delay, next)
+			}
+			r.empty(err)
+		}
+		return r.wait(Absent, delay, r.start)
+	}
+}
+
 // absentAfter is how many answers in a row it takes to believe that a resource is no
 // longer served. One server of several may not have it yet.
 const absentAfter = 3
@@ -78,6 +102,12 @@ func (r *Reflector) missing(err error) bool {
 	case synced && r.absent < absentAfter:
 		return false
 	}
+	r.empty(err)
+	return true
+}
+
+// empty empties the store, as the resource is not served.
+func (r *Reflector) empty(err error) {
 	r.version, r.consistent, r.suspect, r.incomplete, r.emptied = Version{}, false, false, 0, true
 	stored := r.collection.Store(r.part, List{}, Version{})
 	r.part.lose()
@@ -85,5 +115,4 @@ func (r *Reflector) missing(err error) bool {
 	r.status.update(func(s *Status) { s.Synced, s.Version, s.Listed = true, Version{}, 0 })
 	stored.Deliver()
 	r.collection.log.line("not served, and counts as empty until it is", "source", r.source.String(), "error", err)
-	return true
 }

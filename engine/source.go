@@ -51,6 +51,14 @@ type Renewing interface {
 	Renewed() <-chan struct{}
 }
 
+// Discovering is a Source that can ask what the server serves, apart from listing it.
+type Discovering interface {
+	Source
+	// Served reports whether the server serves the resource. It is not known after an
+	// error.
+	Served(context.Context) (bool, error)
+}
+
 // ErrRenewed ends the watches of a Renewing source, and refuses its lists but for
 // consistent ones, while there is more than what was asked for. It is no failure.
 var ErrRenewed = errors.New("there is more of each object than what was asked for")

@@ -19,8 +19,8 @@ const (
 	Waiting
 	// Stopped: Run has returned; if that was because of a failure, Cause says which.
 	Stopped
-	// Absent: an optional resource that the server does not serve counts as empty;
-	// NextTry is when it is looked for again.
+	// Absent: a resource that the server does not serve counts as empty, as it is optional
+	// or was served before; NextTry is when it is looked for again.
 	Absent
 	// Polling: the resource is listed at an interval, as it cannot be watched; Cause
 	// says why, and the store is as old as the last list.

@@ -28,6 +28,7 @@ var nothingSilent = []story{
 	{"forbidden", forbidden},
 	{"unauthorized", unauthorized},
 	{"no such resource", noResource},
+	{"a resource that goes and comes back", definitionGone},
 	{"refused", refused},
 	{"a certificate that cannot be trusted", untrusted},
 	{"throttled", throttled},

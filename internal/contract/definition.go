@@ -1,0 +1,137 @@
+package contract
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/kinform/kinform"
+)
+
+// The story of point 8 in which a resource goes and comes back.
+
+type custom = *unstructured.Unstructured
+
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+// definer defines the story's own resource.
+type definer struct {
+	e        *env
+	client   dynamic.Interface
+	resource schema.GroupVersionResource
+	ready    chan string // uids of definitions that are established
+}
+
+func (e *env) definer() *definer {
+	e.Helper()
+	client, err := dynamic.NewForConfig(e.config())
+	e.must(err, "making a client")
+	d := &definer{e: e, client: client, ready: make(chan string, 100),
+		resource: schema.GroupVersionResource{Group: e.ns + ".example.com", Version: "v1", Resource: "gizmos"}}
+	all := informerOf[custom](e, e.config(), kinform.Options{Resource: definitions, LabelSelector: "contract=" + e.ns})
+	all.Subscribe(func(_ context.Context, ev kinform.Event[custom]) {
+		if crd, err := ev.New(); err == nil && established(crd) && ev.Type != kinform.EventDeleted {
+			d.ready <- string(crd.GetUID())
+		}
+	}, subscribed{})
+	e.sync(all)
+	return d
+}
+
+func established(crd custom) bool {
+	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+	for _, c := range conditions {
+		if c, ok := c.(map[string]any); ok && c["type"] == "Established" && c["status"] == "True" {
+			return true
+		}
+	}
+	return false
+}
+
+// define defines the resource, with a field of a type, and waits until it is served.
+func (d *definer) define(fieldType string) {
+	d.e.Helper()
+	names := map[string]any{"plural": "gizmos", "singular": "gizmo", "kind": "Gizmo", "listKind": "GizmoList"}
+	shape := map[string]any{"type": "object", "properties": map[string]any{
+		"spec": map[string]any{"type": "object", "properties": map[string]any{"field": map[string]any{"type": fieldType}}}}}
+	crd := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": "gizmos." + d.resource.Group, "labels": map[string]any{"contract": d.e.ns}},
+		"spec": map[string]any{"group": d.resource.Group, "scope": "Namespaced", "names": names, "versions": []any{
+			map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": shape}}}},
+	}}
+	made, err := d.client.Resource(definitions).Create(d.e.ctx, crd, metav1.CreateOptions{})
+	d.e.must(err, "defining a resource")
+	for receive(d.e, d.ready, "the resource to be served") != string(made.GetUID()) {
+	}
+}
+
+func (d *definer) undefine() {
+	d.e.Helper()
+	d.e.must(d.client.Resource(definitions).Delete(d.e.ctx, "gizmos."+d.resource.Group, metav1.DeleteOptions{}), "deleting the definition")
+}
+
+// create makes an object, which a server that serves it since a moment may not know yet.
+func (d *definer) create(name string, field any) {
+	d.e.Helper()
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": d.resource.Group + "/v1", "kind": "Gizmo",
+		"metadata": map[string]any{"name": name}, "spec": map[string]any{"field": field}}}
+	d.e.must(retry.OnError(retry.DefaultBackoff, apierrors.IsNotFound, func() error {
+		_, err := d.client.Resource(d.resource).Namespace(d.e.ns).Create(d.e.ctx, o, metav1.CreateOptions{})
+		return err
+	}), "creating "+name)
+}
+
+// definitionGone: a definition is deleted while its objects are watched, twice, and comes
+// back with another schema. Nobody has called the resource optional.
+func definitionGone(e *env) {
+	d := e.definer()
+	d.define("string")
+	d.create("a", "text")
+	failures := 0 // of the goroutine that lists; read when it is over
+	inf := informerOf[custom](e, e.config(), kinform.Options{Resource: d.resource, OnFailure: func(error) { failures++ }})
+	heard := make(chan string, 100)
+	inf.Subscribe(func(_ context.Context, ev kinform.Event[custom]) { heard <- fmt.Sprint(ev.Type, " ", ev.Key) }, subscribed{})
+	stop := e.sync(inf)
+	next := func(want string) {
+		e.Helper()
+		if got := receive(e, heard, want); got != want {
+			e.Errorf("delivered: %s, want %s", got, want)
+		}
+	}
+	next("added " + e.key("a"))
+	for round, field := range []any{int64(1), true} {
+		mark := e.log.mark()
+		d.undefine()
+		next("deleted " + e.key([]string{"a", "b"}[round]))
+		e.awaitLine(mark, "not served", nil)
+		if n, synced := inf.Lister().Len(), inf.HasSynced(); n != 0 || !synced {
+			e.Errorf("%d objects, synced %v, while the resource is not served", n, synced)
+		}
+		d.define([]string{"integer", "boolean"}[round])
+		name := []string{"b", "c"}[round]
+		d.create(name, field)
+		next("added " + e.key(name))
+		o, err := inf.Lister().Get(e.key(name))
+		if err != nil {
+			e.Errorf("reading %s: %v", name, err)
+		} else if got, _, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", "field"); got != field {
+			e.Errorf("the field is %v, want %v", got, field)
+		}
+		if lines := e.log.mark() - mark; lines > 5 {
+			e.Errorf("%d lines in the log for one resource that went and came", lines)
+		}
+	}
+	stop()
+	if failures > 30 {
+		e.Errorf("%d failures are reported for a resource that went twice", failures)
+	}
+	d.undefine()
+}

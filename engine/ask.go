@@ -30,8 +30,9 @@ var errAsked = errors.New("somebody waits for a version that does not come")
 type asking struct {
 	movedAt time.Time // when the last version was noted
 	askedAt time.Time
-	due     bool   // a question is due
-	ask     func() // has the reflector ask; nil while it cannot
+	due     bool           // a question is due
+	ask     func()         // has the reflector ask; nil while it cannot
+	asks    sync.WaitGroup // calls of it; added to while it is not nil
 	timer   *time.Timer
 	armed   bool
 }
@@ -65,10 +66,14 @@ func (p *Partition) askNow() {
 		return
 	}
 	p.due = true
-	ask := p.ask
+	p.askLocked()
 	p.mu.Unlock()
-	if ask != nil {
-		ask()
+}
+
+// askLocked has the reflector ask, if it can.
+func (p *Partition) askLocked() {
+	if p.ask != nil {
+		p.asks.Go(p.ask)
 	}
 }
 
@@ -83,20 +88,19 @@ func (p *Partition) wantedLocked() (most uint64) {
 }
 
 // attend has a question that is due, or becomes due, asked by calling a function, until
-// the result is called.
+// the result is called, which waits for the function to return.
 func (p *Partition) attend(ask func()) (leave func()) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.ask = ask
-	p.due = p.due && p.wantedLocked() != 0
-	due := p.due
-	p.mu.Unlock()
-	if due {
-		ask()
+	if p.due = p.due && p.wantedLocked() != 0; p.due {
+		p.askLocked()
 	}
 	return func() {
 		p.mu.Lock()
-		defer p.mu.Unlock()
 		p.ask = nil
+		p.mu.Unlock()
+		p.asks.Wait()
 	}
 }
 
@@ -116,26 +120,19 @@ func (p *Partition) takeQuestion() bool {
 	return wanted
 }
 
-// attend has questions asked while a watch goes on, until the result is called, which
-// waits for the one that is being asked.
+// attend has questions asked while a watch goes on, until the result is called.
 func (r *Reflector) attend(dog *watchdog) (leave func()) {
 	ctx, cancel := context.WithCancel(dog)
-	var asking sync.WaitGroup
-	asking.Add(1) // or the first question might come after the wait for it
-	leavePart := r.part.attend(func() {
+	stop := r.part.attend(func() {
 		if sent, _ := r.collection.Weight(); sent <= smallSet && r.collection.Len() <= inPlace {
 			dog.cancel(errAsked)
-			return
+		} else {
+			r.askAside(ctx, dog)
 		}
-		asking.Add(1)
-		defer asking.Done()
-		r.askAside(ctx, dog)
 	})
 	return func() {
-		leavePart()
 		cancel()
-		asking.Done()
-		asking.Wait()
+		stop()
 	}
 }
 

@@ -181,6 +181,7 @@ func waitUnselected(e *env) {
 func waitUnselectedLarge(e *env) {
 	each(names("many", 520), func(name string) { e.labelled(name, "yes") })
 	inf := e.selecting()
+	e.must(inf.WaitForObject(e.ctx, e.labelled("first", "yes")), "waiting for the watch")
 	before := inf.Status().Sources[0]
 	o := e.labelled("other", "no")
 	waiting := make(chan error, 1)

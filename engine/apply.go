@@ -159,6 +159,9 @@ type Stored struct {
 
 	c      *Collection
 	deltas []Delta
+	// changes are the deltas that changed the store, which are not always those that are
+	// to be delivered.
+	changes []Delta
 }
 
 // Deliver delivers the changes.
@@ -186,11 +189,9 @@ func (c *Collection) Store(p *Partition, list List, version Version) *Stored {
 	deltas := make([]Delta, 0, n+1)
 	c.change(n, inParts(changed, gone), func(t *table, part []indexedChange) { deltas = c.step(t, part, rep, deltas) })
 	p.reach(version)
-	delete(c.waiting, p)
-	if rep.initial && len(c.waiting) == 0 {
-		deltas = append(deltas, Delta{Kind: initialEnd})
-	}
-	return &Stored{Changes: n, Gone: gone, c: c, deltas: deltas}
+	changes := deltas
+	deltas = c.first(p, deltas)
+	return &Stored{Changes: n, Gone: gone, c: c, deltas: deltas, changes: changes}
 }
 
 // replacement says to step that the changes come from a list.

@@ -27,13 +27,16 @@ type Collection struct {
 	indexers []Indexer
 	subs     []*Subscription
 	waiting  map[*Partition]bool // partitions whose first list has not come yet
+	restored map[*Partition]bool // of those, what came from disk and nobody was told of
 	live     *serving            // nil while nobody serves the subscribers
 	scratch  indexing
 
-	mu    sync.RWMutex
-	table *table
+	mu     sync.RWMutex
+	table  *table
+	unread map[*Partition]bool // partitions that have nothing to read yet
 
 	synced   chan struct{}
+	readable chan struct{}
 	youngs   *packed.Youngs
 	decoding decodeLocks
 	altering altering
@@ -85,7 +88,10 @@ func NewCollection(o Options, namespaces ...string) (*Collection, []*Partition) 
 		table:   newTable(0),
 		synced:  make(chan struct{}),
 		waiting: map[*Partition]bool{},
+		unread:  map[*Partition]bool{},
 		log:     o.Log,
+
+		readable: make(chan struct{}),
 
 		observer: o.Observer,
 	}
@@ -96,7 +102,7 @@ func NewCollection(o Options, namespaces ...string) (*Collection, []*Partition) 
 	var parts []*Partition
 	for _, ns := range namespaces {
 		p := &Partition{namespace: ns}
-		c.waiting[p] = true
+		c.waiting[p], c.unread[p] = true, true
 		parts = append(parts, p)
 	}
 	return c, parts

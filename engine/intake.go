@@ -94,10 +94,14 @@ func (r *Reflector) replace(ctx context.Context, list List, version Version) {
 		r.failures = max(r.failures, 1) // which is overcome now
 	}
 	listed := len(list.Records)
+	r.journal.begin()
 	stored := r.collection.Store(r.part, list, version)
 	r.part.answer(r.collection, nil, r.incomparable())
 	overcome := r.healthy(true) // before anything is delivered: a handler may read the status
+	reached, why := r.worthKeeping()
+	r.journal.end(stored.changes, reached, why)
 	stored.Deliver()
+	r.confirmed()
 	r.observe(Observation{Point: PointListed, Count: listed, Took: r.listing.took()})
 	if !list.NewEpoch {
 		r.order.vanished(stored.Gone, version)
@@ -147,7 +151,7 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 		r.brought = false
 		batch, err = r.pull(stream, batch[:0])
 		watch := r.collection.stopwatch()
-		r.collection.Apply(batch)
+		r.apply(batch)
 		r.part.reach(r.version)
 		r.part.answer(r.collection, batch, r.incomparable())
 		r.applied(len(batch), watch)
@@ -163,6 +167,7 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 			r.received()
 			r.logRecovered(r.healthy(false))
 		}
+		r.caughtUp(err)
 		if err != nil {
 			return r.watchEnded(ctx, dog.cause(err), received || time.Since(r.openedAt) >= worthwhile)
 		}
@@ -214,7 +219,7 @@ func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 	held := r.in.held
 	if !r.order.isNews(record, held, r.version) {
 		// Only the store shows it, once all earlier events are applied.
-		r.collection.Apply(batch)
+		r.apply(batch)
 		clear(batch)
 		batch = batch[:0]
 		held = r.collection.Get(record.key)

@@ -113,6 +113,8 @@ func (r *Reflector) empty(err error) {
 	r.part.lose()
 	r.part.answer(r.collection, nil, false)
 	r.status.update(func(s *Status) { s.Synced, s.Version, s.Listed = true, Version{}, 0 })
+	r.journal.empty()
 	stored.Deliver()
+	r.confirmed()
 	r.collection.log.line("not served, and counts as empty until it is", "source", r.source.String(), "error", err)
 }

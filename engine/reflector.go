@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/kinform/kinform/snapshot"
 )
 
 // ReflectorOptions of one reflector. The zero value works.
@@ -46,6 +48,12 @@ type ReflectorOptions struct {
 	// Server is what reflectors of one server share about it. Default: each finds it
 	// out itself.
 	Server *Server
+	// Snapshot opens the snapshot on disk of a namespace, "" for all, with which a run
+	// begins and which it keeps. Default: there is none. For sources of bytes.
+	Snapshot func(namespace string) (*snapshot.File, error)
+	// OnlyChanges has subscribers not be called for what a snapshot brings, but for what
+	// has changed since it was written. Default: an Added for each, once confirmed.
+	OnlyChanges bool
 	// Policy says how a refusal is treated: the client is not authenticated or not
 	// allowed, or the resource is not served. Default: KeepTrying.
 	Policy Policy
@@ -77,6 +85,7 @@ type Reflector struct {
 	// order separates new events from repeated ones.
 	order order
 	hearing
+	warmth
 	// disorders counts the lists that events out of order led to, the last one at
 	// disorderAt.
 	disorders  int
@@ -168,6 +177,7 @@ func (r *Reflector) Run(ctx context.Context) error {
 	r.refused, r.staleLogged = nil, false
 	r.version = r.part.Version()
 	r.refusals = 0
+	defer r.openSnapshot()()
 	next := r.start
 	for next != nil && ctx.Err() == nil {
 		next = next(ctx)
@@ -177,6 +187,8 @@ func (r *Reflector) Run(ctx context.Context) error {
 
 func (r *Reflector) start(context.Context) state {
 	switch {
+	case r.unconfirmed:
+		return r.prove
 	case !r.version.IsZero():
 		r.suspect = true
 		return r.watch
@@ -279,7 +291,7 @@ func (r *Reflector) watch(ctx context.Context) state {
 	}
 	dog := newWatchdog(ctx, silence)
 	defer dog.release()
-	o := WatchOptions{ResourceVersion: r.version.String(), Timeout: watchTimeout()}
+	o := WatchOptions{ResourceVersion: r.version.String(), Timeout: r.watchTimeout()}
 	r.begin(o)
 	stream, err := r.source.Watch(dog, o)
 	if err != nil {
@@ -323,7 +335,7 @@ func (r *Reflector) relistIn() (in time.Duration, why error) {
 			in, why = again, errIncomplete
 		}
 	}
-	return in, why
+	return r.unconfirmedFor(in, why)
 }
 
 // errIncomplete ends a watch that followed an incomplete list.
@@ -369,7 +381,7 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 		return r.list
 	case errors.Is(err, errWentBack):
 		return r.wentBack(err)
-	case errors.Is(err, errIncomplete), errors.Is(err, errDisorder):
+	case errors.Is(err, errIncomplete), errors.Is(err, errDisorder), errors.Is(err, errUnconfirmed):
 		return r.list
 	case errors.Is(err, errOutOfOrder):
 		return r.outOfOrder(err)

@@ -31,6 +31,9 @@ type ListOptions struct {
 	// Probe asks for the version alone; what objects come with it does not matter.
 	// With a ResourceVersion it is for the server's cache to answer.
 	Probe bool
+	// Object is the key of the one object that is to come with a probe, if there is one;
+	// others may come, too.
+	Object string
 	// Alive, if set, is called whenever something of the answer has come, be it part
 	// of an object. A list of large objects over a slow line is alive.
 	Alive func()

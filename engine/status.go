@@ -82,6 +82,8 @@ type Status struct {
 	Stale uint64
 	// Epochs counts how often the server's history went back.
 	Epochs uint64
+	// Snapshot is what became of the snapshot on disk; zero where there is none to be.
+	Snapshot SnapshotStatus
 }
 
 // statusBox is a Status that a reflector writes and others read.

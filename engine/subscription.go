@@ -93,7 +93,9 @@ func (c *Collection) Subscribe(h Handler, o SubscribeOptions) *Subscription {
 	}
 	present := make([]Delta, 0, c.table.len()+1)
 	for r := range c.table.snapshot().All() {
-		present = append(present, Delta{Kind: Added, Initial: true, New: r})
+		if !c.untold(r) {
+			present = append(present, Delta{Kind: Added, Initial: true, New: r})
+		}
 	}
 	if len(c.waiting) == 0 {
 		present = append(present, Delta{Kind: initialEnd})
@@ -263,7 +265,7 @@ func (s *Subscription) Remind() {
 	c := s.collection
 	c.write.Lock()
 	defer c.write.Unlock()
-	if c.table.len() == 0 || s.resyncing.Swap(true) {
+	if c.table.len() == 0 || len(c.restored) > 0 || s.resyncing.Swap(true) {
 		return
 	}
 	batch := make([]Delta, 0, c.table.len()+1)

@@ -49,7 +49,7 @@ func TestWayOfOneEvent(t *testing.T) {
 			t.Error("the handler is called by the goroutine that reads the network")
 		}
 		wantWay(t, "source", pulled, "Reflector.Run", "Reflector.watch", "Reflector.follow", "Reflector.pull")
-		wantWay(t, "store", &stored, "Reflector.Run", "Reflector.watch", "Reflector.follow", "Collection.Apply",
+		wantWay(t, "store", &stored, "Reflector.Run", "Reflector.watch", "Reflector.follow", "Reflector.apply", "Collection.Apply",
 			"Collection.indexed", "Collection.appendValues", "indexContained")
 		wantWay(t, "handler", &delivered, "Subscription.goOn", "Subscription.run", "Subscription.deliver")
 

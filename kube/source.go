@@ -76,9 +76,9 @@ func NewSource(client rest.Interface, q Query) engine.Source {
 }
 
 // request returns a GET of the whole collection, as a list of a kind, or of what has a
-// name only.
+// name or a key only.
 func (s *source) request(kind string, o metav1.ListOptions, only ...string) *rest.Request {
-	path := []string{"/apis", s.Resource.Group, s.Resource.Version}
+	path, namespace := []string{"/apis", s.Resource.Group, s.Resource.Version}, s.Namespace
 	if s.Resource.Group == "" {
 		path = []string{"/api", s.Resource.Version}
 	}
@@ -88,12 +88,16 @@ func (s *source) request(kind string, o metav1.ListOptions, only ...string) *res
 		s.Tweak(&o)
 	}
 	o.Watch = watch
-	for _, name := range only {
+	for _, key := range only {
+		name := key
+		if ns, rest, ok := strings.Cut(key, "/"); ok {
+			namespace, name = ns, rest
+		}
 		o.FieldSelector = strings.TrimPrefix(o.FieldSelector+",metadata.name="+name, ",")
 		o.Limit = 0
 	}
 	// The reflector retries, and shows that in the status.
-	r := s.client.Get().AbsPath(path...).NamespaceIfScoped(s.Namespace, s.Namespace != "").
+	r := s.client.Get().AbsPath(path...).NamespaceIfScoped(namespace, namespace != "").
 		Resource(s.Resource.Resource).SetHeader("Accept", s.accept(kind)).MaxRetries(0).
 		SpecificallyVersionedParams(&o, metav1.ParameterCodec, metav1.Unversioned)
 	if o.TimeoutSeconds != nil && !watch {
@@ -121,7 +125,7 @@ func (s *source) accept(kind string) string {
 
 // List starts a LIST request.
 func (s *source) List(ctx context.Context, o engine.ListOptions) (engine.ListStream, error) {
-	if o.Probe && o.ResourceVersion != "" {
+	if o.Probe && o.ResourceVersion != "" && o.Object == "" {
 		return s.probe(ctx, o)
 	}
 	l := &listStream{source: s, ctx: ctx, options: o}
@@ -191,7 +195,10 @@ func (l *listStream) open(next string) error {
 		}
 	}
 	var only []string
-	if l.options.Probe && l.options.ResourceVersion != "" {
+	switch {
+	case l.options.Object != "":
+		only = []string{l.options.Object}
+	case l.options.Probe && l.options.ResourceVersion != "":
 		only = []string{nobody}
 	}
 	r := l.source.request("PartialObjectMetadataList", o, only...)

@@ -1,0 +1,348 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/kinform/kinform/snapshot"
+)
+
+// A warm start: the store is filled from disk before the first request. It can be read
+// then, and nobody is told. Before it counts as synced the server has to prove that it is
+// the one which the snapshot is of, that its history has not gone back since, and the
+// watch has to have brought what happened meanwhile. Where it does not, a list does what
+// it always does, and takes over what is unchanged.
+
+// SnapshotStatus is what became of the snapshot on disk.
+type SnapshotStatus struct {
+	// Path is the file.
+	Path string
+	// Restored is how many objects the run began with, and Seen when the server last
+	// confirmed them to the process that wrote them.
+	Restored int
+	Seen     time.Time
+	// Unconfirmed: the store is what the disk had; the server has not confirmed it yet.
+	Unconfirmed bool
+	// SetAside is why the run did not begin with a snapshot, or why what it began with
+	// had to be listed; nil if it did not have to.
+	SetAside error
+	// Version is what the file has reached, and Size its bytes.
+	Version Version
+	Size    int64
+	// Failure is why the file is not being written; nil while it is.
+	Failure error
+}
+
+// warmth is what a reflector knows of its snapshot.
+type warmth struct {
+	journal *journal // nil: there is none
+	// unconfirmed: the store is what the disk had.
+	unconfirmed bool
+	// target is the version that the server had when it was asked first: once the store
+	// has reached it, it is as new as a list would have been. Zero: it was not asked.
+	target Version
+}
+
+var (
+	// errUnconfirmed ends a watch that does not get to where the server was.
+	errUnconfirmed = errors.New("the watch has not reached what the server had when it was asked")
+	// errUnproven: none of the objects on disk shows that the server is the same one.
+	errUnproven = errors.New("none of the newest objects on disk is on the server: it may be another one, or much has changed")
+	// errDiverged: an object has a version that it cannot have.
+	errDiverged = errors.New("an object on disk is on the server in an older state: its history went back")
+)
+
+const (
+	// confirmIn is how long the first watch is asked to last. Servers send a bookmark
+	// two seconds before a watch ends, which says that all that happened has been sent.
+	confirmIn = 3 * time.Second
+	// witnesses is how many objects are asked for, one after the other.
+	witnesses = 3
+)
+
+// openSnapshot opens the snapshot and fills the store from it, unless the store is filled.
+// What it returns closes it again.
+func (r *Reflector) openSnapshot() (done func()) {
+	r.journal = nil
+	if r.options.Snapshot == nil || r.in.objects {
+		return func() {}
+	}
+	f, err := r.options.Snapshot(r.part.namespace)
+	if err != nil {
+		r.setAside(err)
+		r.status.update(func(s *Status) { s.Snapshot.Failure = err })
+		return func() {}
+	}
+	r.status.update(func(s *Status) { s.Snapshot = SnapshotStatus{Path: f.Path()} })
+	if r.version.IsZero() {
+		if err := r.restore(f); err != nil {
+			r.setAside(err)
+		}
+	}
+	r.journal = newJournal(r, f)
+	return r.journal.close
+}
+
+// setAside notes why there is no warm start.
+func (r *Reflector) setAside(err error) {
+	r.status.update(func(s *Status) { s.Snapshot.SetAside = err })
+	if !errors.Is(err, snapshot.ErrNone) {
+		r.collection.log.line("the snapshot is set aside", "source", r.source.String(), "cause", err)
+	}
+}
+
+// restore fills the store from disk.
+func (r *Reflector) restore(f *snapshot.File) error {
+	var all []Change
+	drop := r.in.dropManagedFields
+	r.in.dropManagedFields = false // they were dropped before
+	defer func() { r.in.dropManagedFields = drop }()
+	mark, err := f.Load(func(e snapshot.Entry) error {
+		record, err := r.in.record(Item{Format: e.Format, Bytes: e.Bytes}, false)
+		if err != nil || record.key != e.Key {
+			return fmt.Errorf("%w: %q: %w", snapshot.ErrDamaged, e.Key, err)
+		}
+		all = append(all, Change{Record: record})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	version := ParseVersion(mark.Version)
+	if version.number == 0 {
+		return fmt.Errorf("%w: its version is %q", snapshot.ErrDamaged, mark.Version)
+	}
+	c := r.collection
+	c.kind.Store(&Kinds{mark.APIVersion, mark.Kind})
+	c.restore(r.part, all, !r.options.OnlyChanges)
+	r.part.reach(version)
+	r.version, r.unconfirmed, r.target = version, true, Version{}
+	r.order.relisted(version, Version{}, true)
+	r.status.update(func(s *Status) {
+		s.Version, s.LastContact = version, mark.Seen
+		s.Snapshot.Restored, s.Snapshot.Seen, s.Snapshot.Unconfirmed = len(all), mark.Seen, true
+		s.Snapshot.Version, s.Snapshot.Size = version, f.Size()
+	})
+	c.log.line("started from disk", "source", r.source.String(), "objects", len(all), "version", mark.Version, "seen", mark.Seen)
+	return nil
+}
+
+// restore puts records into the store that come from disk. If nobody is to be told before
+// they are confirmed, subscribers that join do not get them either.
+func (c *Collection) restore(p *Partition, all []Change, silent bool) {
+	c.write.Lock()
+	if silent {
+		if c.restored == nil {
+			c.restored = map[*Partition]bool{}
+		}
+		c.restored[p] = true
+	}
+	c.write.Unlock()
+	c.Edit(all)
+	c.readableWith(p)
+}
+
+// untold reports whether a record came from disk and nobody is to be told of it yet.
+func (c *Collection) untold(r *Record) bool {
+	for p := range c.restored {
+		if p.namespace == "" || p.namespace == r.Namespace() {
+			return true
+		}
+	}
+	return false
+}
+
+// first returns what is to be delivered after a partition has come to equal the server:
+// the changes, or everything if nobody was told of what was there. If it was the last
+// partition to do so for the first time, an end is added. The caller holds the writer's lock.
+func (c *Collection) first(p *Partition, changes []Delta) []Delta {
+	deltas := changes
+	if c.restored[p] {
+		c.supersede(changes)
+		deltas = nil
+		for r := range c.table.snapshotBy(p) {
+			deltas = append(deltas, Delta{Kind: Added, Initial: true, New: r})
+		}
+		delete(c.restored, p)
+	}
+	if c.waiting[p] {
+		delete(c.waiting, p)
+		if len(c.waiting) == 0 {
+			deltas = append(deltas[:len(deltas):len(deltas)], Delta{Kind: initialEnd})
+		}
+	}
+	c.readableWith(p)
+	return deltas
+}
+
+// prove asks the server for the newest objects that the disk had. One that it has in the
+// very state that we have proves that it is the same server, and that its history is the
+// one we know, up to there. One that it has in a later state proves the first, and speaks
+// for the second. One in an older state proves that the history went back.
+func (r *Reflector) prove(ctx context.Context) state {
+	r.status.enter(Listing)
+	same := false
+	for _, w := range r.newestOf(witnesses) {
+		o := ListOptions{Probe: true, ResourceVersion: r.version.String(), Object: w.key}
+		version, found, err := r.ask(ctx, min(r.options.Silence, catchUp), o)
+		if isAhead(err) || isExpired(err) || err == errStalled || err == nil && version.Before(r.version) {
+			o.ResourceVersion = "" // that server may lag behind, or its history have gone back
+			version, found, err = r.ask(ctx, r.options.Silence, o)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && isTransient(err):
+			return r.failed(err, r.prove)
+		case err != nil:
+			return r.list // which has more to say about it
+		case version.Before(r.version):
+			return r.relistAll(errDiverged)
+		case found == nil || found.uid != w.uid || found.number == 0:
+			continue
+		case found.number != w.number && found.number <= r.version.number:
+			return r.relistAll(errDiverged)
+		}
+		if r.target.IsZero() {
+			r.target = version
+		}
+		if same = true; found.number == w.number {
+			break
+		}
+	}
+	if !same {
+		return r.relistAll(errUnproven)
+	}
+	r.suspect, r.probedAt = false, time.Now()
+	r.caughtUp(nil)
+	return r.watch
+}
+
+// relistAll has a consistent list replace what came from disk. What is the same byte for
+// byte stays.
+func (r *Reflector) relistAll(why error) state {
+	r.setAside(why)
+	return r.renew
+}
+
+// newestOf returns the records of the partition that have changed last, newest first.
+func (r *Reflector) newestOf(n int) []*Record {
+	var newest []*Record
+	for rec := range r.collection.recordsOf(r.part) {
+		if rec.number == 0 || rec.number > r.version.number || rec.uid == (uid{}) {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(newest, rec, func(a, b *Record) int {
+			if a.number > b.number {
+				return -1
+			}
+			return 1
+		})
+		if at < n {
+			newest = slices.Insert(newest, at, rec)[:min(len(newest)+1, n)]
+		}
+	}
+	return newest
+}
+
+// ask returns the version of a list of one object, and its state, if it is there.
+func (r *Reflector) ask(ctx context.Context, silence time.Duration, o ListOptions) (v Version, found *Record, err error) {
+	dog := newWatchdog(ctx, silence)
+	defer dog.release()
+	stream, err := r.source.List(dog, o)
+	if err != nil {
+		return v, nil, dog.cause(err)
+	}
+	defer stream.Close()
+	for {
+		item, err := stream.Next()
+		switch {
+		case err == io.EOF:
+			return ParseVersion(stream.Meta().ResourceVersion), found, nil
+		case err != nil:
+			return v, nil, dog.cause(err)
+		}
+		if r.in.meta.Scan(item.Format, item.Bytes) != nil {
+			continue // a list will report it
+		}
+		m := &r.in.meta
+		r.in.lookup(m.Namespace, m.Name) // which builds the key
+		if string(r.in.key) == o.Object {
+			id, _ := uidOf(m.UID)
+			found = &Record{uid: id, number: ParseVersion(m.ResourceVersion).number}
+		}
+	}
+}
+
+// watchTimeout is how long the next watch is asked to last.
+func (r *Reflector) watchTimeout() time.Duration {
+	if r.unconfirmed {
+		return confirmIn
+	}
+	return watchTimeout()
+}
+
+// unconfirmedFor is when and why a watch is to end for a list, if it has not confirmed
+// the store by then: nothing else would.
+func (r *Reflector) unconfirmedFor(in time.Duration, why error) (time.Duration, error) {
+	if r.unconfirmed && (why == nil || 2*confirmIn < in) {
+		return 2 * confirmIn, errUnconfirmed
+	}
+	return in, why
+}
+
+// caughtUp confirms the store once it has what the server had when it was asked: it has
+// reached that version, or the server has ended the watch at its time.
+func (r *Reflector) caughtUp(err error) {
+	if !r.unconfirmed || r.target.IsZero() {
+		return
+	}
+	if r.version.Before(r.target) && !(err == io.EOF && time.Until(r.endsAt) < time.Second) {
+		return
+	}
+	c := r.collection
+	c.write.Lock()
+	stored := &Stored{c: c, deltas: c.first(r.part, nil)}
+	overcome := r.healthy(true)
+	stored.Deliver()
+	r.confirmed()
+	r.logRecovered(overcome)
+}
+
+// confirmed notes that the store is what the server has.
+func (r *Reflector) confirmed() {
+	if r.unconfirmed {
+		r.unconfirmed = false
+		r.status.update(func(s *Status) { s.Snapshot.Unconfirmed = false })
+	}
+}
+
+// worthKeeping returns why what the store has cannot be continued by another process, or
+// nil if it can: its versions say where to go on, and it is complete.
+func (r *Reflector) worthKeeping() (Version, error) {
+	switch {
+	case r.version.number == 0:
+		return Version{}, errors.New("the server's versions are not numbers")
+	case r.order.apart, r.order.unordered, r.order.disordered:
+		return Version{}, errors.New("the server's versions do not say what happened before and after")
+	case r.incomplete > 0:
+		return Version{}, errIncomplete
+	}
+	return r.version, nil
+}
+
+// apply makes the changes that a watch brought, and has them written.
+func (r *Reflector) apply(batch []Change) {
+	r.journal.begin()
+	if r.unconfirmed && !r.options.OnlyChanges {
+		r.collection.Edit(batch) // nobody was told of what they change
+	} else {
+		r.collection.Apply(batch)
+	}
+	r.journal.note(batch)
+	r.journal.finish(r.worthKeeping())
+}

@@ -65,6 +65,20 @@
 //     A version that the server does not have, as it was restored from a backup, ends
 //     the wait with ErrNoVersion; where versions are not ordered, ErrUnordered does.
 //
+// # Warm start
+//
+// With Options.Snapshot an informer keeps what it has read on disk, and the next process
+// begins with that: it can be read at once (Informer.Readable), nothing is listed, and the
+// watch brings what has happened since. The contract holds as without it. HasSynced is
+// true, and handlers are called, when the server has confirmed the state and the store is
+// no older than a list would have been; until then Status says that it is not confirmed,
+// and Staleness how old it is. A server that is not the one which the snapshot is of, or
+// whose history went back, is recognized by the objects themselves, and listed. The one
+// exception to the first point of the contract is SnapshotOptions.OnlyChanges, with which
+// Updated and Deleted may come for an object that the last process was told of. What cannot be
+// recognized: a server that was restored from a backup and has since then given all of the
+// versions again that the snapshot has, to the same objects.
+//
 // # Reading
 //
 // Objects are shared between all readers and must not be changed; copy them first

@@ -124,6 +124,7 @@ func newCore(client rest.Interface, t reflect.Type, o Options, server *engine.Se
 	c.views.changed = c.partChanged
 	ro := o.reflector()
 	ro.Server, ro.OnFailure = server, c.hooks.failed
+	ro.Snapshot = c.snapshots(client, o)
 	c.Informer = engine.NewInformer(engine.Options{Residency: engine.Residency(o.Residency), Log: c.hooks.log}, ro, c.sources(client, o.Namespaces))
 	c.watchMutations(o)
 	return c, nil
@@ -188,10 +189,12 @@ func (c *core) Run(ctx context.Context) error {
 // WaitSynced waits for the engine.
 func (c *core) WaitSynced(ctx context.Context) error { return ownError(c.Informer.WaitSynced(ctx)) }
 
-// HasSynced reports whether the first list is in the store.
+// HasSynced reports whether the first list is in the store, or the server has confirmed
+// what a snapshot had.
 func (inf *Informer[T]) HasSynced() bool { return inf.core.HasSynced() }
 
-// Synced is closed when the first list is in the store.
+// Synced is closed when the first list is in the store, or the server has confirmed what
+// a snapshot had.
 func (inf *Informer[T]) Synced() <-chan struct{} { return inf.core.Synced() }
 
 // WaitSynced waits until the first list is in the store. When ctx ends before, or

@@ -83,6 +83,11 @@ type Options struct {
 	// 3 MiB.
 	MaxObjectSize int64
 
+	// Snapshot says where to keep what was read, for the next start of the program.
+	// Default: nothing is kept, and each start lists everything. Set it where lists are
+	// large or programs restart often.
+	Snapshot SnapshotOptions
+
 	// Silence is how long a watch may send nothing before the server is probed and
 	// the watch opened again. Default: 150 s. Raise it for servers without bookmarks.
 	Silence time.Duration
@@ -209,6 +214,9 @@ func (o *Options) check() error {
 			return fmt.Errorf("Options.Namespaces has %q, which is not the name of a namespace: %s", ns, wrong[0])
 		}
 	}
+	if err := o.Snapshot.check(); err != nil {
+		return err
+	}
 	return o.checkNumbers()
 }
 
@@ -257,6 +265,8 @@ func (o *Options) reflector() engine.ReflectorOptions {
 		DropManagedFields:   o.DropManagedFields,
 		Policy:              engine.Policy(o.Policy),
 		Backoff:             engine.Backoff(o.Backoff),
+		OnlyChanges:         o.Snapshot.OnlyChanges,
+		SnapshotEvery:       o.Snapshot.Every,
 	}
 }
 

@@ -41,6 +41,7 @@ func (o Options) settings() []setting {
 		{"Policy", o.Policy},
 		{"Backoff", fmt.Sprintf("%v to %v", backoff.First, backoff.Most)},
 		{"MutationDetector", o.MutationDetector},
+		{"Snapshot", o.Snapshot.String()},
 	}
 }
 

@@ -50,6 +50,7 @@ func TestSharingNamesConflicts(t *testing.T) {
 		{"Policy", kinform.Options{Policy: kinform.PolicyFailFast}, "keep-trying", "fail-fast"},
 		{"Backoff", kinform.Options{Backoff: kinform.Backoff{First: time.Second}}, "800ms to 30s", "1s to 30s"},
 		{"MutationDetector", kinform.Options{MutationDetector: kinform.MutationDetectorFull}, "off", "full"},
+		{"Snapshot", kinform.Options{Snapshot: kinform.SnapshotOptions{Dir: "/d", OnlyChanges: true}}, "none", "/d, only changes"},
 	}
 	for _, test := range tests {
 		t.Run(test.option+" "+test.wanted, func(t *testing.T) {
@@ -161,6 +162,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		{kinform.Options{Compression: 9}, "CompressionFar, CompressionAlways and CompressionNever"},
 		{kinform.Options{Residency: -9}, "ResidencyAutomatic, ResidencyAlways and ResidencyNever"},
 		{kinform.Options{Policy: 9}, "PolicyKeepTrying, PolicyFailFast and PolicyOptional"},
+		{kinform.Options{Snapshot: kinform.SnapshotOptions{OnlyChanges: true}}, "Snapshot has no Dir"},
+		{kinform.Options{Snapshot: kinform.SnapshotOptions{Dir: "d", Key: []byte("short")}}, "32"},
 		{kinform.Options{MutationDetector: 9}, "MutationDetectorOff, MutationDetectorSampled and MutationDetectorFull"},
 	}
 	for _, test := range tests {

@@ -59,6 +59,8 @@ type SourceStatus struct {
 	Stale uint64
 	// Epochs counts how often the server's history went back.
 	Epochs uint64
+	// Snapshot is what became of the snapshot on disk; see Options.Snapshot.
+	Snapshot SnapshotStatus
 }
 
 func sourceStatus(s engine.Status) SourceStatus {
@@ -68,6 +70,7 @@ func sourceStatus(s engine.Status) SourceStatus {
 		ResourceVersion: s.Version.String(), LastContact: s.LastContact, Synced: s.Synced,
 		Listed: s.Listed, Received: s.Received,
 		Lists: s.Lists, Watches: s.Watches, Expired: s.Expired, Stale: s.Stale, Epochs: s.Epochs,
+		Snapshot: snapshotStatus(s.Snapshot),
 	}
 }
 
@@ -225,6 +228,9 @@ func (s Status) String() string {
 	fmt.Fprintf(&b, "%s: %s, %d objects, %d bytes in %d, version %s", s.Resource, w.State, s.Objects, s.Bytes, s.Packed, w.ResourceVersion)
 	if w.Cause != nil {
 		fmt.Fprintf(&b, ", %d failures (%s): %v", w.Attempts, w.Reason, w.Cause)
+	}
+	if w.Snapshot.Unconfirmed {
+		fmt.Fprintf(&b, ", from disk as of %s and not confirmed yet", w.Snapshot.Seen.Format(time.RFC3339))
 	}
 	if s.Rejected > 0 {
 		fmt.Fprintf(&b, ", %d objects rejected, the last one: %v", s.Rejected, s.LastRejected)

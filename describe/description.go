@@ -176,6 +176,8 @@ type SourceStatus struct {
 	Expired uint64 `json:"expired,omitempty"`
 	Epochs  uint64 `json:"epochs,omitempty"`
 	Stale   uint64 `json:"stale,omitempty"`
+	// Snapshot says what became of the snapshot on disk, if there is to be one.
+	Snapshot string `json:"snapshot,omitempty"`
 }
 
 // Duration is written as people do: "2m30s".

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/kinform/kinform/engine"
@@ -108,9 +109,30 @@ func status(inf *engine.Informer) Status {
 			Version: src.Version.String(), LastContact: src.LastContact,
 			Listed: src.Listed, Received: src.Received,
 			Lists: src.Lists, Watches: src.Watches, Expired: src.Expired, Epochs: src.Epochs, Stale: src.Stale,
+			Snapshot: onDisk(src.Snapshot),
 		})
 	}
 	return s
+}
+
+// onDisk says what became of a snapshot.
+func onDisk(s engine.SnapshotStatus) string {
+	var words []string
+	switch {
+	case s.Unconfirmed:
+		words = append(words, fmt.Sprintf("%d objects as of %s, not confirmed yet", s.Restored, s.Seen.UTC().Format(time.RFC3339)))
+	case s.Restored > 0:
+		words = append(words, fmt.Sprintf("began with %d objects", s.Restored))
+	}
+	if s.SetAside != nil {
+		words = append(words, "set aside: "+s.SetAside.Error())
+	}
+	if s.Failure != nil {
+		words = append(words, "not written: "+s.Failure.Error())
+	} else if !s.Version.IsZero() {
+		words = append(words, fmt.Sprintf("%d bytes at version %s", s.Size, s.Version))
+	}
+	return strings.Join(words, "; ")
 }
 
 // cause is why a source fails. What cannot be understood is not quoted, it may be

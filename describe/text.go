@@ -150,6 +150,9 @@ func (d Description) status(t *text) {
 			when(src.Expired > 0, fmt.Sprintf(", version forgotten %d times", src.Expired))+
 			when(src.Epochs > 0, fmt.Sprintf(", history went back %d times", src.Epochs))+
 			when(src.Stale > 0, fmt.Sprintf(", %d stale events left out", src.Stale)))
+		if src.Snapshot != "" {
+			t.line(2, "snapshot", oneLine(src.Snapshot))
+		}
 		if src.Cause != "" {
 			t.line(2, "failing", fmt.Sprintf("%s, %d times: %s", src.Reason, src.Attempts, oneLine(src.Cause)))
 		}

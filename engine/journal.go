@@ -18,6 +18,7 @@ type journal struct {
 	part       *Partition
 	source     string
 	status     *statusBox
+	every      time.Duration
 
 	// mu is held while the store changes and the change is noted, so that who holds it
 	// finds the store at version. It is taken before all other locks.
@@ -42,9 +43,6 @@ type journal struct {
 }
 
 const (
-	// journalPause is for how long changes are gathered, and so what a process that is
-	// killed loses.
-	journalPause = time.Second
 	// journalBudget bounds what waits to be written.
 	journalBudget = 8 << 20
 	// wholeShare is which share of the time the whole may take to write, where it has to be
@@ -56,7 +54,7 @@ const (
 // whole.
 func newJournal(r *Reflector, f *snapshot.File) *journal {
 	j := &journal{
-		file: f, collection: r.collection, part: r.part, source: r.source.String(), status: &r.status,
+		file: f, collection: r.collection, part: r.part, source: r.source.String(), status: &r.status, every: r.options.SnapshotEvery,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	if r.unconfirmed {
@@ -167,7 +165,7 @@ func (j *journal) run() {
 			j.failed(j.file.Close(), false)
 			return
 		}
-		if wait := max(journalPause, j.unwritten()); !j.pause(wait) {
+		if wait := max(j.every, j.unwritten()); !j.pause(wait) {
 			continue
 		}
 		if !j.write() {

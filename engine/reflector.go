@@ -51,6 +51,8 @@ type ReflectorOptions struct {
 	// Snapshot opens the snapshot on disk of a namespace, "" for all, with which a run
 	// begins and which it keeps. Default: there is none. For sources of bytes.
 	Snapshot func(namespace string) (*snapshot.File, error)
+	// SnapshotEvery is for how long changes are gathered before they are written. Default: 1 s.
+	SnapshotEvery time.Duration
 	// OnlyChanges has subscribers not be called for what a snapshot brings, but for what
 	// has changed since it was written. Default: an Added for each, once confirmed.
 	OnlyChanges bool
@@ -142,6 +144,9 @@ type Reflector struct {
 func NewReflector(s Source, c *Collection, p *Partition, o ReflectorOptions) *Reflector {
 	if o.Silence <= 0 {
 		o.Silence = 150 * time.Second
+	}
+	if o.SnapshotEvery <= 0 {
+		o.SnapshotEvery = time.Second
 	}
 	if o.Poll <= 0 {
 		o.Poll = 30 * time.Second

@@ -79,7 +79,7 @@ func newClient(c *rest.Config) (rest.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &patientClient{client}, nil
+	return &patientClient{client, authorityOf(c)}, nil
 }
 
 // patientDial makes patient connections. It is one for all, as client-go shares the
@@ -121,4 +121,7 @@ func patientDialOf(d *transport.DialHolder, own bool) *transport.DialHolder {
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 5 * time.Second, Count: 3}
 
 // patientClient is a client with patient connections.
-type patientClient struct{ *rest.RESTClient }
+type patientClient struct {
+	*rest.RESTClient
+	authority string // what Identity says of it
+}

@@ -1,0 +1,426 @@
+// Package warmstart has the tests of starts from disk, for the embedded server and the
+// real one.
+package warmstart
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinform/kinform"
+	"github.com/kinform/kinform/snapshot"
+)
+
+// soon is what a test waits for anything. No healthy one comes near it.
+const soon = time.Minute
+
+// Server is what the tests need of a server.
+type Server struct {
+	Config *rest.Config
+	// Forget has the server forget all versions before the present one.
+	Forget func(t *testing.T)
+}
+
+// Run runs the tests.
+func Run(t *testing.T, s Server) {
+	for name, test := range map[string]func(*testing.T, *bench){
+		"Resumes": resumes, "Forgotten": forgotten, "Secrets": secrets, "OnlyChanges": onlyChanges, "Killed": killed,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, newBench(t, s)) })
+	}
+}
+
+// bench is a namespace of a server, and a folder.
+type bench struct {
+	Server
+	ns, dir string
+	client  kubernetes.Interface
+}
+
+var namespaces atomic.Int64
+
+func newBench(t *testing.T, s Server) *bench {
+	c, err := kubernetes.NewForConfig(s.Config)
+	must(t, err)
+	b := &bench{Server: s, ns: fmt.Sprintf("warm-%d", namespaces.Add(1)), dir: t.TempDir(), client: c}
+	_, err = c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: b.ns}}, metav1.CreateOptions{})
+	must(t, err)
+	return b
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// put creates or changes a ConfigMap; an empty value deletes it.
+func (b *bench) put(t *testing.T, name, value string) {
+	t.Helper()
+	maps := b.client.CoreV1().ConfigMaps(b.ns)
+	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"v": value}}
+	if value == "" {
+		_ = maps.Delete(t.Context(), name, metav1.DeleteOptions{})
+		return
+	}
+	if _, err := maps.Update(t.Context(), m, metav1.UpdateOptions{}); err != nil {
+		_, err = maps.Create(t.Context(), m, metav1.CreateOptions{})
+		must(t, err)
+	}
+}
+
+func (b *bench) options() kinform.Options {
+	return kinform.Options{Namespaces: []string{b.ns}, Snapshot: kinform.SnapshotOptions{Dir: b.dir, Every: time.Millisecond}}
+}
+
+// requests counts what an informer asks for.
+type requests struct{ lists, probes, watches atomic.Int64 }
+
+func (c *requests) wrap(rt http.RoundTripper) http.RoundTripper { return counted{rt, c} }
+
+type counted struct {
+	http.RoundTripper
+	*requests
+}
+
+func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
+	switch q := r.URL.Query(); {
+	case q.Get("watch") != "":
+		c.watches.Add(1)
+	case strings.Contains(q.Get("fieldSelector"), "metadata.name="):
+		c.probes.Add(1)
+	default:
+		c.lists.Add(1)
+	}
+	return c.RoundTripper.RoundTrip(r)
+}
+
+func (c counted) WrappedRoundTripper() http.RoundTripper { return c.RoundTripper }
+
+// session is one informer, and what it did.
+type session struct {
+	*kinform.Informer[*corev1.ConfigMap]
+	requests
+	heard chan string
+	stop  func()
+}
+
+func (b *bench) start(t *testing.T, o kinform.Options) *session {
+	t.Helper()
+	s := &session{heard: make(chan string, 1000)}
+	cfg := rest.CopyConfig(b.Config)
+	cfg.Wrap(s.wrap)
+	inf, err := kinform.New[*corev1.ConfigMap](cfg, o)
+	must(t, err)
+	inf.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.ConfigMap]) {
+		s.heard <- fmt.Sprint(ev.Type, " ", ev.Key)
+	}, kinform.SubscribeOptions{})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := inf.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	s.Informer, s.stop = inf, func() { cancel(); <-ended }
+	return s
+}
+
+func (s *session) wait(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(soon); !ok(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("waited %v for %s: %v, %+v", soon, what, s.Status(), s.Status().Sources[0].Snapshot)
+		}
+	}
+}
+
+func (s *session) synced(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	must(t, s.WaitSynced(ctx))
+}
+
+// written waits until the disk has what the store has.
+func (s *session) written(t *testing.T) {
+	t.Helper()
+	s.wait(t, "the disk", func() bool {
+		src := s.Status().Sources[0]
+		return src.ResourceVersion != "" && src.Snapshot.ResourceVersion == src.ResourceVersion
+	})
+}
+
+// server returns what the server has: by name, version and value.
+func (b *bench) server(t *testing.T) map[string]string {
+	t.Helper()
+	all, err := b.client.CoreV1().ConfigMaps(b.ns).List(t.Context(), metav1.ListOptions{})
+	must(t, err)
+	got := map[string]string{}
+	for _, m := range all.Items {
+		got[m.Name] = m.ResourceVersion + " " + m.Data["v"]
+	}
+	return got
+}
+
+// store returns what the informer has.
+func (s *session) store() map[string]string {
+	got := map[string]string{}
+	for _, m := range s.Lister().All() {
+		got[m.Name] = m.ResourceVersion + " " + m.Data["v"]
+	}
+	return got
+}
+
+// equal waits until the informer has what the server has.
+func (b *bench) equal(t *testing.T, s *session) {
+	t.Helper()
+	want := b.server(t)
+	s.wait(t, fmt.Sprint(want), func() bool { return maps.Equal(s.store(), want) })
+}
+
+// firstRun has a snapshot of ten objects written.
+func (b *bench) firstRun(t *testing.T, o kinform.Options) {
+	t.Helper()
+	for i := range 10 {
+		b.put(t, fmt.Sprint("m", i), "first")
+	}
+	s := b.start(t, o)
+	defer s.stop()
+	s.synced(t)
+	b.equal(t, s)
+	s.written(t)
+}
+
+// resumes: after changes while nobody watched, no list is needed, reads are served before
+// the server has said anything, and each object is delivered once.
+func resumes(t *testing.T, b *bench) {
+	b.firstRun(t, b.options())
+	b.put(t, "m1", "changed")
+	b.put(t, "m2", "")
+	b.put(t, "m10", "new")
+	s := b.start(t, b.options())
+	defer s.stop()
+	<-s.Readable()
+	if n := len(s.store()); n < 9 || n > 11 {
+		t.Errorf("%d objects can be read at first", n)
+	}
+	s.synced(t)
+	b.equal(t, s)
+	if s.lists.Load() != 0 || s.probes.Load() > 3 {
+		t.Errorf("%d lists, %d probes", s.lists.Load(), s.probes.Load())
+	}
+	if st := s.Status().Sources[0]; st.Snapshot.SetAside != nil || st.Snapshot.Unconfirmed || st.Snapshot.Restored != 10 {
+		t.Errorf("%+v", st.Snapshot)
+	}
+	b.put(t, "end", "end")
+	got := map[string]int{}
+	for !strings.Contains(fmt.Sprint(got), "/end") {
+		got[<-s.heard]++
+	}
+	want := map[string]int{}
+	for name := range b.server(t) {
+		want["added "+b.ns+"/"+name] = 1
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("heard %v, want %v", got, want)
+	}
+	t.Logf("%d probes, %d watches", s.probes.Load(), s.watches.Load())
+}
+
+// onlyChanges: handlers hear what has changed, and no more.
+func onlyChanges(t *testing.T, b *bench) {
+	o := b.options()
+	o.Snapshot.OnlyChanges = true
+	b.firstRun(t, o)
+	b.put(t, "m1", "changed")
+	b.put(t, "m2", "")
+	s := b.start(t, o)
+	defer s.stop()
+	s.synced(t)
+	for _, want := range []string{"updated " + b.ns + "/m1", "deleted " + b.ns + "/m2"} {
+		if got := <-s.heard; got != want {
+			t.Errorf("heard %q, want %q", got, want)
+		}
+	}
+	b.put(t, "m3", "last")
+	if got := <-s.heard; got != "updated "+b.ns+"/m3" {
+		t.Errorf("then heard %q", got)
+	}
+}
+
+// forgotten: a version that the server does not know any more leads to one list.
+func forgotten(t *testing.T, b *bench) {
+	b.firstRun(t, b.options())
+	b.put(t, "m1", "changed")
+	b.put(t, "m2", "")
+	b.Forget(t)
+	s := b.start(t, b.options())
+	defer s.stop()
+	s.synced(t)
+	b.equal(t, s)
+	if n := s.lists.Load(); n > 1 {
+		t.Errorf("%d lists", n)
+	}
+	t.Logf("%d lists, %d probes", s.lists.Load(), s.probes.Load())
+}
+
+// secrets are not written without a key, and not in clear with one.
+func secrets(t *testing.T, b *bench) {
+	_, err := b.client.CoreV1().Secrets(b.ns).Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "hidden-name"}, StringData: map[string]string{"hidden-key": "hidden-value"},
+		Data: map[string][]byte{"hidden-key": []byte("hidden-value")},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	for _, key := range [][]byte{nil, bytes.Repeat([]byte{5}, 32)} {
+		o := b.options()
+		o.Snapshot.Key = key
+		inf, err := kinform.New[*corev1.Secret](b.Config, o)
+		must(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- inf.Run(ctx) }()
+		must(t, inf.WaitSynced(ctx))
+		cancel()
+		must(t, <-ended)
+		files := 0
+		must(t, filepath.WalkDir(b.dir, func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if len(text) > 0 {
+				files++
+			}
+			for _, word := range []string{"hidden", "aGlkZGVu"} {
+				if bytes.Contains(text, []byte(word)) {
+					t.Errorf("%s has %q", path, word)
+				}
+			}
+			return err
+		}))
+		if st := inf.Status().Sources[0].Snapshot; (files > 0) != (key != nil) || (st.Failure == nil) != (key != nil) {
+			t.Errorf("with a key: %v: %d files, %+v", key != nil, files, st)
+		}
+	}
+}
+
+const childVariable = "KINFORM_WARMSTART_CHILD"
+
+// childConfig is what a process needs to run an informer.
+type childConfig struct {
+	Host, Token   string
+	CA, Cert, Key []byte
+	NS, Dir       string
+}
+
+// Child runs an informer if the process was started for that, until it is killed. TestMain
+// has to call it first.
+func Child() {
+	path := os.Getenv(childVariable)
+	if path == "" {
+		return
+	}
+	var c childConfig
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &c)
+	}
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	cfg := &rest.Config{Host: c.Host, BearerToken: c.Token, TLSClientConfig: rest.TLSClientConfig{CAData: c.CA, CertData: c.Cert, KeyData: c.Key}}
+	b := &bench{ns: c.NS, dir: c.Dir}
+	inf, err := kinform.New[*corev1.ConfigMap](cfg, b.options())
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	inf.Subscribe(func(context.Context, kinform.Event[*corev1.ConfigMap]) {
+		fmt.Println(inf.Status().Sources[0].Snapshot.SetAside)
+	}, kinform.SubscribeOptions{})
+	_ = inf.Run(context.Background())
+	os.Exit(1)
+}
+
+// killed kills a process that runs an informer 100 times while objects change. Each next
+// one opens what the last one left, and in the end it is equal to the server.
+func killed(t *testing.T, b *bench) {
+	c := childConfig{Host: b.Config.Host, Token: b.Config.BearerToken, CA: b.Config.CAData, Cert: b.Config.CertData, Key: b.Config.KeyData, NS: b.ns, Dir: b.dir}
+	for file, into := range map[string]*[]byte{b.Config.CAFile: &c.CA, b.Config.CertFile: &c.Cert, b.Config.KeyFile: &c.Key} {
+		if file != "" {
+			text, err := os.ReadFile(file)
+			must(t, err)
+			*into = text
+		}
+	}
+	text, err := json.Marshal(c)
+	must(t, err)
+	path := filepath.Join(t.TempDir(), "config")
+	must(t, os.WriteFile(path, text, 0o600))
+	own, err := os.Executable()
+	must(t, err)
+	rng := rand.New(rand.NewPCG(5, 6))
+	warm := 0
+	for i := range 100 {
+		cmd := exec.Command(own)
+		cmd.Env = append(os.Environ(), childVariable+"="+path)
+		cmd.Stderr = os.Stderr
+		out, err := cmd.StdoutPipe()
+		must(t, err)
+		must(t, cmd.Start())
+		lines, n := bufio.NewScanner(out), rng.IntN(8)
+		b.put(t, fmt.Sprint("m", rng.IntN(5)), fmt.Sprint("value ", i)) // so that there is one
+		for n > 0 && lines.Scan() {
+			switch said := lines.Text(); said {
+			case "<nil>":
+				warm++
+			default:
+				if !strings.Contains(said, snapshot.ErrNone.Error()) && !strings.Contains(said, "newest objects") {
+					t.Fatalf("run %d: %s", i, said)
+				}
+			}
+			value := fmt.Sprint("value ", i, " ", n)
+			if rng.IntN(6) == 0 {
+				value = ""
+			}
+			b.put(t, fmt.Sprint("m", rng.IntN(5)), value)
+			b.put(t, "always", fmt.Sprint("value ", i, " ", n))
+			n--
+		}
+		must(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+	}
+	if warm < 100 {
+		t.Errorf("only %d events were of a run that began with what was on disk", warm)
+	}
+	s := b.start(t, b.options())
+	defer s.stop()
+	s.synced(t)
+	b.equal(t, s)
+	if err := s.Status().Sources[0].Snapshot.SetAside; err != nil {
+		t.Errorf("the last one was set aside: %v", err)
+	}
+}

@@ -1,0 +1,89 @@
+package kinform_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinform/kinform"
+	"github.com/kinform/kinform/apisim"
+	"github.com/kinform/kinform/internal/warmstart"
+	"github.com/kinform/kinform/snapshot"
+)
+
+func TestMain(m *testing.M) {
+	warmstart.Child()
+	os.Exit(m.Run())
+}
+
+// TestWarmStart runs the tests of starts from disk on the embedded server.
+func TestWarmStart(t *testing.T) {
+	s := startSim(t, apisim.Options{})
+	warmstart.Run(t, warmstart.Server{Config: s.Config(), Forget: func(*testing.T) { s.ForgetHistory() }})
+}
+
+// TestWarmStartAfterBackup: a server that was restored from a backup is not taken for the
+// one that the snapshot is of, although it accepts the version.
+func TestWarmStartAfterBackup(t *testing.T) {
+	s := startSim(t, apisim.Options{})
+	c, dir := client(t, s), t.TempDir()
+	create(t, c, core("configmaps"), "default", configMap("a", "1"))
+	backup := s.Snapshot()
+	create(t, c, core("configmaps"), "default", configMap("lost", "2"))
+	o := kinform.Options{Snapshot: kinform.SnapshotOptions{Dir: dir}}
+	once(t, newInformer[*corev1.ConfigMap](t, s.Config(), o))
+	s.Restore(backup)
+	inf := newInformer[*corev1.ConfigMap](t, s.Config(), o)
+	running(t, inf)
+	if err := inf.WaitSynced(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if st := inf.Status(); st.Objects != 1 || st.Sources[0].Snapshot.SetAside == nil || st.Sources[0].Snapshot.Restored != 2 {
+		t.Errorf("%v, %+v", st, st.Sources[0].Snapshot)
+	}
+}
+
+// TestSnapshotOfAnotherServer is set aside before anything of it can be read.
+func TestSnapshotOfAnotherServer(t *testing.T) {
+	one, two, dir := startSim(t, apisim.Options{}), startSim(t, apisim.Options{}), t.TempDir()
+	create(t, client(t, one), core("configmaps"), "default", configMap("a", "1"))
+	o := kinform.Options{Snapshot: kinform.SnapshotOptions{Dir: dir}}
+	once(t, newInformer[*corev1.ConfigMap](t, one.Config(), o))
+	inf := newInformer[*corev1.ConfigMap](t, two.Config(), o)
+	once(t, inf)
+	st := inf.Status().Sources[0].Snapshot
+	if !errors.Is(st.SetAside, snapshot.ErrServer) || st.Restored != 0 || inf.Status().Objects != 0 {
+		t.Errorf("%+v, %d objects", st, inf.Status().Objects)
+	}
+}
+
+// TestSnapshotOfAFolderThatIsNone: the informer does without, and says why.
+func TestSnapshotOfAFolderThatIsNone(t *testing.T) {
+	s, file := startSim(t, apisim.Options{}), filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	create(t, client(t, s), core("configmaps"), "default", configMap("a", "1"))
+	inf := newInformer[*corev1.ConfigMap](t, s.Config(), kinform.Options{Snapshot: kinform.SnapshotOptions{Dir: file}})
+	once(t, inf)
+	if st := inf.Status(); st.Objects != 1 || st.Sources[0].Snapshot.Failure == nil {
+		t.Errorf("%v, %+v", st, st.Sources[0].Snapshot)
+	}
+}
+
+// once runs an informer until it has synced, and stops it.
+func once(t *testing.T, inf *kinform.Informer[*corev1.ConfigMap]) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- inf.Run(ctx) }()
+	if err := inf.WaitSynced(within(t)); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	<-ended
+}

@@ -167,7 +167,9 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 			r.received()
 			r.logRecovered(r.healthy(false))
 		}
-		r.caughtUp(err)
+		if r.caughtUp(err) {
+			return r.relistAll(errDiverged)
+		}
 		if err != nil {
 			return r.watchEnded(ctx, dog.cause(err), received || time.Since(r.openedAt) >= worthwhile)
 		}

@@ -45,6 +45,9 @@ type warmth struct {
 	// target is the version that the server had when it was asked first: once the store
 	// has reached it, it is as new as a list would have been. Zero: it was not asked.
 	target Version
+	// outdated are states on disk which the server was found not to have any more: the
+	// watch has to bring what became of them.
+	outdated []*Record
 }
 
 var (
@@ -52,8 +55,8 @@ var (
 	errUnconfirmed = errors.New("the watch has not reached what the server had when it was asked")
 	// errUnproven: none of the objects on disk shows that the server is the same one.
 	errUnproven = errors.New("none of the newest objects on disk is on the server: it may be another one, or much has changed")
-	// errDiverged: an object has a version that it cannot have.
-	errDiverged = errors.New("an object on disk is on the server in an older state: its history went back")
+	// errDiverged: an object is in a state that the history does not lead to.
+	errDiverged = errors.New("the server does not have what is on disk, and did not change it: its history went back")
 )
 
 const (
@@ -181,11 +184,13 @@ func (c *Collection) first(p *Partition, changes []Delta) []Delta {
 
 // prove asks the server for the newest objects that the disk had. One that it has in the
 // very state that we have proves that it is the same server, and that its history is the
-// one we know, up to there. One that it has in a later state proves the first, and speaks
-// for the second. One in an older state proves that the history went back.
+// one we know, up to there. One that it has in a later state proves the first. One in an
+// older state proves that the history went back, and so does one that is gone, or in a
+// later state, if the watch does not bring that.
 func (r *Reflector) prove(ctx context.Context) state {
 	r.status.enter(Listing)
 	same := false
+	r.target, r.outdated = Version{}, nil
 	for _, w := range r.newestOf(witnesses) {
 		o := ListOptions{Probe: true, ResourceVersion: r.version.String(), Object: w.key}
 		version, found, err := r.ask(ctx, min(r.options.Silence, catchUp), o)
@@ -202,23 +207,25 @@ func (r *Reflector) prove(ctx context.Context) state {
 			return r.list // which has more to say about it
 		case version.Before(r.version):
 			return r.relistAll(errDiverged)
-		case found == nil || found.uid != w.uid || found.number == 0:
-			continue
-		case found.number != w.number && found.number <= r.version.number:
+		case found != nil && found.uid == w.uid && found.number != w.number && found.number <= r.version.number:
 			return r.relistAll(errDiverged)
 		}
-		if r.target.IsZero() {
+		if r.target.Before(version) || r.target.IsZero() {
 			r.target = version
 		}
-		if same = true; found.number == w.number {
+		same = same || found != nil && found.uid == w.uid
+		if found != nil && found.uid == w.uid && found.number == w.number {
 			break
 		}
+		r.outdated = append(r.outdated, w)
 	}
 	if !same {
 		return r.relistAll(errUnproven)
 	}
 	r.suspect, r.probedAt = false, time.Now()
-	r.caughtUp(nil)
+	if r.caughtUp(nil) {
+		return r.relistAll(errDiverged)
+	}
 	return r.watch
 }
 
@@ -296,27 +303,34 @@ func (r *Reflector) unconfirmedFor(in time.Duration, why error) (time.Duration, 
 }
 
 // caughtUp confirms the store once it has what the server had when it was asked: it has
-// reached that version, or the server has ended the watch at its time.
-func (r *Reflector) caughtUp(err error) {
+// reached that version, or the server has ended the watch at its time. It reports whether
+// it has found instead that the history went back.
+func (r *Reflector) caughtUp(err error) (diverged bool) {
 	if !r.unconfirmed || r.target.IsZero() {
-		return
+		return false
 	}
 	if r.version.Before(r.target) && !(err == io.EOF && time.Until(r.endsAt) < time.Second) {
-		return
+		return false
 	}
 	c := r.collection
+	for _, old := range r.outdated {
+		if held := c.Get(old.key); held != nil && held.sameState(old) {
+			return true
+		}
+	}
 	c.write.Lock()
 	stored := &Stored{c: c, deltas: c.first(r.part, nil)}
 	overcome := r.healthy(true)
 	stored.Deliver()
 	r.confirmed()
 	r.logRecovered(overcome)
+	return false
 }
 
 // confirmed notes that the store is what the server has.
 func (r *Reflector) confirmed() {
 	if r.unconfirmed {
-		r.unconfirmed = false
+		r.unconfirmed, r.outdated = false, nil
 		r.status.update(func(s *Status) { s.Snapshot.Unconfirmed = false })
 	}
 }

@@ -140,7 +140,18 @@ func TestWarmStart(t *testing.T) {
 		{name: "another server", version: "90", items: map[string]string{"a": "x1@61", "b": "x2@50"},
 			lists: 1, heard: "added a@61, added b@50", aside: errUnproven},
 		{name: "all is gone", version: "90", items: map[string]string{}, lists: 1, aside: errUnproven},
-		{name: "the newest is gone", version: "61", items: map[string]string{"b": "u2@50"}, heard: "added a@61, added b@50"},
+		{name: "the newest is gone", version: "75", items: map[string]string{"b": "u2@50"}, play: func(s *playbook, _ *Informer) {
+			s.sends(deletedAs("a", "u1@70"), bookmarkAt(75))
+		}, heard: "added b@50"},
+		{name: "the newest is not there and was not deleted", version: "75", items: map[string]string{"b": "u2@50"}, play: func(s *playbook, _ *Informer) {
+			s.sends(bookmarkAt(75))
+		}, lists: 1, heard: "added b@50", aside: errDiverged},
+		{name: "the newest has changed", version: "75", items: map[string]string{"a": "u1@70", "b": "u2@50"}, play: func(s *playbook, _ *Informer) {
+			s.sends(modified("a", "u1@70"), bookmarkAt(75))
+		}, heard: "added a@70, added b@50"},
+		{name: "the newest has changed and no event says so", version: "75", items: map[string]string{"a": "u1@70", "b": "u2@50"}, play: func(s *playbook, _ *Informer) {
+			s.sends(bookmarkAt(75))
+		}, lists: 1, heard: "added a@70, added b@50", aside: errDiverged},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -15,12 +15,15 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/kinform/kinform/internal/warmstart"
 )
 
 func TestMain(m *testing.M) {
 	if mode := os.Getenv(crashMode); mode != "" {
 		crash(mode)
 	}
+	warmstart.Child()
 	code := Main(m)
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -67,6 +67,8 @@ var works = map[string]func(context.Context, task) (metrics, error){
 	"update-list":   updateWhileListing,
 	"growth":        growth,
 	"weight":        weight,
+	"warm":          warm,
+	"warm-before":   warmBefore,
 
 	"settle-cluster":     settleCluster,
 	"managed-pods":       managedPods,

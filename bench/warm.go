@@ -36,7 +36,6 @@ func warmBenchmark() benchmark {
 			{side: 1, title: "time to first read", metric: "first read", unit: inSeconds, limit: 1. / 20},
 			{side: 1, title: "time to confirmed", metric: "confirmed", unit: inSeconds},
 			{side: 1, title: "CPU", metric: "cpu", unit: inSeconds, limit: 1. / 10},
-			{side: 1, title: "CPU of the server", metric: "server cpu", unit: inSeconds},
 			{side: 1, title: "lists", metric: "lists", unit: plain},
 			{side: 1, title: "probes", metric: "probes", unit: plain},
 			{side: 1, title: "watches", metric: "watches", unit: plain},

@@ -191,7 +191,11 @@ func (r *Reflector) prove(ctx context.Context) state {
 	r.status.enter(Listing)
 	same := false
 	r.target, r.outdated = Version{}, nil
-	for _, w := range r.newestOf(witnesses) {
+	newest := r.newestOf(witnesses)
+	if len(newest) == 0 {
+		return r.renew // there is nothing that could prove anything, and little to list
+	}
+	for _, w := range newest {
 		o := ListOptions{Probe: true, ResourceVersion: r.version.String(), Object: w.key}
 		version, found, err := r.ask(ctx, min(r.options.Silence, catchUp), o)
 		if isAhead(err) || isExpired(err) || err == errStalled || err == nil && version.Before(r.version) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/kinform/kinform/snapshot"
+	"github.com/kinform/kinform/wire"
 )
 
 // onDisk returns options with a snapshot in a folder.
@@ -48,7 +49,7 @@ func (s *playbook) witness(o ListOptions) (ListStream, error) {
 	if !o.Probe {
 		return answer(s.version, s.items), nil
 	}
-	if version(0).number != 0 || ParseVersion(s.version).Before(ParseVersion(o.ResourceVersion)) {
+	if ParseVersion(s.version).Before(ParseVersion(o.ResourceVersion)) {
 		return nil, tooLarge
 	}
 	only := maps.Clone(s.items)
@@ -332,6 +333,90 @@ func TestNoSnapshotWithoutOrder(t *testing.T) {
 			}
 		})
 	}
+}
+
+// large is an object of 20 kB.
+func large(i int, version uint64) Item {
+	return Item{Format: wire.JSON, Bytes: fmt.Appendf(nil,
+		`{"metadata":{"namespace":"ns","name":"o%d","uid":"u%d","resourceVersion":"%d"},"data":%q}`, i, i, version, strings.Repeat(fmt.Sprint(i*7919), 4000))}
+}
+
+// TestJournalLags: where more comes than is written, the whole is written later, and the
+// reflector does not wait.
+func TestJournalLags(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		s := newPlaybook("60", map[string]string{"a": "u1@10"})
+		run(t, s, onDisk(dir, ReflectorOptions{}), func(inf *Informer, _ *heard) {
+			time.Sleep(time.Minute)
+			var events []Event
+			for i := range 600 { // 12 MB, before the journal has a second
+				events = append(events, Event{Type: wire.Added, Item: large(i, uint64(61+i))})
+			}
+			s.sends(events...)
+			r := inf.reflectors[0]
+			r.journal.mu.Lock()
+			weight, behind := r.journal.weight, r.journal.behind
+			r.journal.mu.Unlock()
+			if inf.Len() != 601 || weight > journalBudget || !behind {
+				t.Errorf("%d objects; %d bytes wait to be written, behind: %v", inf.Len(), weight, behind)
+			}
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if st := inf.Status()[0].Snapshot; st.Version.String() != "660" || st.Failure != nil {
+				t.Errorf("the file has not caught up: %+v", st)
+			}
+		})
+		s = newPlaybook("660", nil)
+		s.list = func(ListOptions) (ListStream, error) { return nil, errors.New("unreachable") }
+		run(t, s, onDisk(dir, ReflectorOptions{}), func(inf *Informer, _ *heard) {
+			if inf.Len() != 601 {
+				t.Errorf("%d objects are on disk", inf.Len())
+			}
+		})
+	})
+}
+
+// TestDiskFails: a disk that cannot be written to shows in the status, costs nothing else,
+// and is tried again.
+func TestDiskFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		s := newPlaybook("60", map[string]string{"a": "u1@10"})
+		run(t, s, onDisk(dir, ReflectorOptions{}), func(inf *Informer, h *heard) {
+			folder := filepath.Dir(inf.Status()[0].Snapshot.Path)
+			if err := os.RemoveAll(folder); err != nil {
+				t.Fatal(err)
+			}
+			s.mu.Lock()
+			s.version, s.items["a"] = "62", "u1@62"
+			s.mu.Unlock()
+			s.sends(modified("a", "u1@61"))
+			time.Sleep(20 * time.Second)
+			s.sends(modified("a", "u1@62"))
+			time.Sleep(20 * time.Second)
+			if st := inf.Status()[0].Snapshot; !errors.Is(st.Failure, os.ErrNotExist) {
+				t.Errorf("without a folder: %+v", st)
+			}
+			if h.sorted() != "added a@10, updated a@61, updated a@62" {
+				t.Errorf("heard %q", h.sorted())
+			}
+			if err := os.Mkdir(folder, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Minute)
+			synctest.Wait()
+			if st := inf.Status()[0].Snapshot; st.Failure != nil || st.Version.String() != "62" {
+				t.Errorf("with a folder again: %+v", st)
+			}
+		})
+		s = newPlaybook("62", map[string]string{"a": "u1@62"})
+		run(t, s, onDisk(dir, ReflectorOptions{}), func(inf *Informer, _ *heard) {
+			if len(s.lists()) != 0 || !inf.HasSynced() {
+				t.Errorf("%d lists, %+v", len(s.lists()), inf.Status()[0])
+			}
+		})
+	})
 }
 
 // TestRunAgain: an informer that is run again continues where it was, and so does its file.

@@ -124,7 +124,7 @@ func newCore(client rest.Interface, t reflect.Type, o Options, server *engine.Se
 	c.views.changed = c.partChanged
 	ro := o.reflector()
 	ro.Server, ro.OnFailure = server, c.hooks.failed
-	ro.Snapshot = c.snapshots(client, o)
+	ro.Snapshot.Open = c.snapshots(client, o)
 	c.Informer = engine.NewInformer(engine.Options{Residency: engine.Residency(o.Residency), Log: c.hooks.log}, ro, c.sources(client, o.Namespaces))
 	c.watchMutations(o)
 	return c, nil

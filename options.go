@@ -265,8 +265,7 @@ func (o *Options) reflector() engine.ReflectorOptions {
 		DropManagedFields:   o.DropManagedFields,
 		Policy:              engine.Policy(o.Policy),
 		Backoff:             engine.Backoff(o.Backoff),
-		OnlyChanges:         o.Snapshot.OnlyChanges,
-		SnapshotEvery:       o.Snapshot.Every,
+		Snapshot:            engine.SnapshotOptions{Every: o.Snapshot.Every, OnlyChanges: o.Snapshot.OnlyChanges},
 	}
 }
 

@@ -54,8 +54,11 @@ const (
 // whole.
 func newJournal(r *Reflector, f *snapshot.File) *journal {
 	j := &journal{
-		file: f, collection: r.collection, part: r.part, source: r.source.String(), status: &r.status, every: r.options.SnapshotEvery,
+		file: f, collection: r.collection, part: r.part, source: r.source.String(), status: &r.status, every: r.options.Snapshot.Every,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	if j.every <= 0 {
+		j.every = time.Second
 	}
 	if r.unconfirmed {
 		j.version = r.version

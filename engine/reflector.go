@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"time"
-
-	"github.com/kinform/kinform/snapshot"
 )
 
 // ReflectorOptions of one reflector. The zero value works.
@@ -48,14 +46,8 @@ type ReflectorOptions struct {
 	// Server is what reflectors of one server share about it. Default: each finds it
 	// out itself.
 	Server *Server
-	// Snapshot opens the snapshot on disk of a namespace, "" for all, with which a run
-	// begins and which it keeps. Default: there is none. For sources of bytes.
-	Snapshot func(namespace string) (*snapshot.File, error)
-	// SnapshotEvery is for how long changes are gathered before they are written. Default: 1 s.
-	SnapshotEvery time.Duration
-	// OnlyChanges has subscribers not be called for what a snapshot brings, but for what
-	// has changed since it was written. Default: an Added for each, once confirmed.
-	OnlyChanges bool
+	// Snapshot is what the run begins with and keeps. Default: nothing. For sources of bytes.
+	Snapshot SnapshotOptions
 	// Policy says how a refusal is treated: the client is not authenticated or not
 	// allowed, or the resource is not served. Default: KeepTrying.
 	Policy Policy
@@ -144,9 +136,6 @@ type Reflector struct {
 func NewReflector(s Source, c *Collection, p *Partition, o ReflectorOptions) *Reflector {
 	if o.Silence <= 0 {
 		o.Silence = 150 * time.Second
-	}
-	if o.SnapshotEvery <= 0 {
-		o.SnapshotEvery = time.Second
 	}
 	if o.Poll <= 0 {
 		o.Poll = 30 * time.Second

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -16,6 +17,17 @@ import (
 // the one which the snapshot is of, that its history has not gone back since, and the
 // watch has to have brought what happened meanwhile. Where it does not, a list does what
 // it always does, and takes over what is unchanged.
+
+// SnapshotOptions say what a run begins with and keeps.
+type SnapshotOptions struct {
+	// Open opens the snapshot on disk of a namespace, "" for all. Default: there is none.
+	Open func(namespace string) (*snapshot.File, error)
+	// Every is for how long changes are gathered before they are written. Default: 1 s.
+	Every time.Duration
+	// OnlyChanges has subscribers not be called for what a snapshot brings, but for what
+	// has changed since it was written. Default: an Added for each, once confirmed.
+	OnlyChanges bool
+}
 
 // SnapshotStatus is what became of the snapshot on disk.
 type SnapshotStatus struct {
@@ -71,10 +83,10 @@ const (
 // What it returns closes it again.
 func (r *Reflector) openSnapshot() (done func()) {
 	r.journal = nil
-	if r.options.Snapshot == nil || r.in.objects {
+	if r.options.Snapshot.Open == nil || r.in.objects {
 		return func() {}
 	}
-	f, err := r.options.Snapshot(r.part.namespace)
+	f, err := r.options.Snapshot.Open(r.part.namespace)
 	if err != nil {
 		r.setAside(err)
 		r.status.update(func(s *Status) { s.Snapshot.Failure = err })
@@ -121,7 +133,7 @@ func (r *Reflector) restore(f *snapshot.File) error {
 	}
 	c := r.collection
 	c.kind.Store(&Kinds{mark.APIVersion, mark.Kind})
-	c.restore(r.part, all, !r.options.OnlyChanges)
+	c.restore(r.part, all, !r.options.Snapshot.OnlyChanges)
 	r.part.reach(version)
 	r.version, r.unconfirmed, r.target = version, true, Version{}
 	r.order.relisted(version, Version{}, true)
@@ -130,7 +142,6 @@ func (r *Reflector) restore(f *snapshot.File) error {
 		s.Snapshot.Restored, s.Snapshot.Seen, s.Snapshot.Unconfirmed = len(all), mark.Seen, true
 		s.Snapshot.Version, s.Snapshot.Size = version, f.Size()
 	})
-	c.log.line("started from disk", "source", r.source.String(), "objects", len(all), "version", mark.Version, "seen", mark.Seen)
 	return nil
 }
 
@@ -297,6 +308,12 @@ func (r *Reflector) watchTimeout() time.Duration {
 	return watchTimeout()
 }
 
+// watchTimeout is how long a watch is asked to last: 5 to 10 minutes, at random,
+// so that the watches of many clients do not end together.
+func watchTimeout() time.Duration {
+	return 5*time.Minute + time.Duration(rand.Int64N(int64(5*time.Minute)))
+}
+
 // unconfirmedFor is when and why a watch is to end for a list, if it has not confirmed
 // the store by then: nothing else would.
 func (r *Reflector) unconfirmedFor(in time.Duration, why error) (time.Duration, error) {
@@ -356,7 +373,7 @@ func (r *Reflector) worthKeeping() (Version, error) {
 // apply makes the changes that a watch brought, and has them written.
 func (r *Reflector) apply(batch []Change) {
 	r.journal.begin()
-	if r.unconfirmed && !r.options.OnlyChanges {
+	if r.unconfirmed && !r.options.Snapshot.OnlyChanges {
 		r.collection.Edit(batch) // nobody was told of what they change
 	} else {
 		r.collection.Apply(batch)

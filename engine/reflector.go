@@ -252,22 +252,6 @@ func (r *Reflector) list(ctx context.Context) state {
 	return r.watch
 }
 
-// renew lists what there is more of now. That the list differs from the store says
-// nothing of the watches before it. It replaces everything: what is stored cannot be read
-// by those who need more, be it newer.
-func (r *Reflector) renew(context.Context) state {
-	r.consistent, r.renewing, r.proving = true, true, false
-	return r.list
-}
-
-// renewed is closed while the source has more than what was asked for.
-func (r *Reflector) renewed() <-chan struct{} {
-	if s, ok := r.source.(Renewing); ok {
-		return s.Renewed()
-	}
-	return nil
-}
-
 // watch follows the changes from the version that the store has reached.
 func (r *Reflector) watch(ctx context.Context) state {
 	relist, why := r.relistIn()
@@ -306,30 +290,6 @@ func (r *Reflector) begin(o WatchOptions) {
 	r.openedAt, r.beganFrom = time.Time{}, r.version
 	r.endsAt = time.Now().Add(o.Timeout)
 	r.tolerant, r.lagging = r.lagging, false
-}
-
-// disorderPause is how soon after a list another one may follow because a watch sent
-// states from before it: such servers may end watches as fast as they begin.
-const disorderPause = 10 * time.Second
-
-// relistIn returns when the next watch is to end for a list, and why, if it is. Where
-// the last watch brought states from before the last list, or the list had no version,
-// versions do not say what happened between two watches; a list does.
-func (r *Reflector) relistIn() (in time.Duration, why error) {
-	since := time.Since(r.listedAt)
-	switch {
-	case !r.settleAt.IsZero():
-		in, why = time.Until(r.settleAt), errDisorder
-	case r.order.disordered:
-		in, why = disorderPause-since, errDisorder
-	}
-	if r.incomplete > 0 { // counted from the list: watches may never last that long
-		again := 10*r.options.Backoff.delay(r.incomplete, nil) - since
-		if why == nil || again < in {
-			in, why = again, errIncomplete
-		}
-	}
-	return r.unconfirmedFor(in, why)
 }
 
 // errIncomplete ends a watch that followed an incomplete list.

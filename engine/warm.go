@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -306,12 +305,6 @@ func (r *Reflector) watchTimeout() time.Duration {
 		return confirmIn
 	}
 	return watchTimeout()
-}
-
-// watchTimeout is how long a watch is asked to last: 5 to 10 minutes, at random,
-// so that the watches of many clients do not end together.
-func watchTimeout() time.Duration {
-	return 5*time.Minute + time.Duration(rand.Int64N(int64(5*time.Minute)))
 }
 
 // unconfirmedFor is when and why a watch is to end for a list, if it has not confirmed

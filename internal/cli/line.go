@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/kinform/kinform"
 	"github.com/kinform/kinform/internal/diff"
@@ -28,46 +27,64 @@ var kindColours = map[kinform.EventType]colour{
 const (
 	clock = "15:04:05"
 	gap   = "  "
-	// indent is where a line goes on that had to be broken, as the rest would not
-	// fit behind its head.
-	indent = "          "
+	// leastKey is how much of a key always stays.
+	leastKey = 16
 )
 
 func (p *linePrinter) text(c change) (string, error) {
-	now, kind := c.Time.Format(clock), fmt.Sprintf("%-7s", c.Kind)
-	resource, key := fmt.Sprintf("%-*s", p.resource, c.Resource), fmt.Sprintf("%-*s", p.key, c.Key)
-	head := func(key string) string {
-		return p.paint(faint, now) + gap + p.paint(kindColours[c.Kind], kind) + gap + resource + gap + p.paint(bold, key)
-	}
-	room := 0
+	now, kind, resource := c.Time.Format(clock), pad(string(c.Kind), 7), pad(c.Resource, p.resource)
+	begin := p.paint(faint, now) + gap + p.paint(kindColours[c.Kind], kind) + gap + resource + gap
+	key, room := pad(c.Key, p.key), 0
 	if width := p.width(); width > 0 {
-		room = width - utf8.RuneCountInString(now+gap+kind+gap+resource+gap+key+gap)
-		if room < least(c) {
-			return head(c.Key) + "\n" + indent + p.what(c, max(1, width-len(indent))) + "\n", nil
+		taken := columns(now + gap + kind + gap + resource + gap)
+		if taken+leastKey > width { // too narrow for anything but the beginning
+			return shorten(now+gap+kind+gap+resource+gap+c.Key, width) + "\n", nil
+		}
+		key, room = p.share(c, width-taken)
+		if room <= 0 {
+			return begin + p.paint(bold, strings.TrimRight(key, " ")) + "\n", nil
 		}
 	}
 	what := p.what(c, room)
 	if what == "" {
-		return head(c.Key) + "\n", nil
+		return begin + p.paint(bold, c.Key) + "\n", nil
 	}
-	return head(key) + gap + what + "\n", nil
+	return begin + p.paint(bold, key) + gap + what + "\n", nil
 }
 
-// least is how many characters it takes to say anything of use about a change.
+// share divides what is left of a line between the key and what is said about it. Where
+// both do not fit, the key loses its place in the column first, then its middle.
+func (p *linePrinter) share(c change, left int) (key string, room int) {
+	need := least(c)
+	if need == 0 {
+		return shortenMiddle(c.Key, left), 0
+	}
+	left -= len(gap)
+	if key = pad(c.Key, p.key); columns(key)+need <= left {
+		return key, left - columns(key)
+	}
+	key = shortenMiddle(c.Key, max(leastKey, left-need, left/3))
+	return key, left - columns(key)
+}
+
+// least is how many columns it takes to say anything of use about a change.
 func least(c change) int {
 	if c.Kind == kinform.EventUpdated {
 		if shown := worthALine(c.Fields); len(shown) > 0 {
-			return utf8.RuneCountInString(fieldText(palette{}, shown[0], 0)) + more
+			return columns(fieldText(palette{}, shown[0], 0)) + few
 		}
-		return 0
+		return columns(bookkeeping)
 	}
-	return utf8.RuneCountInString(state(c))
+	return columns(state(c))
 }
 
-// what says what is worth knowing of a change, in so many characters if that is
-// possible; 0 is no bound.
+// what says what is worth knowing of a change, in so many columns; 0 is no bound.
 func (p *linePrinter) what(c change, room int) string {
 	if c.Kind == kinform.EventUpdated {
+		plain := linePrinter{}
+		if text := plain.fields(c.Fields, room); room > 0 && columns(text) > room {
+			return shorten(text, room) // a very narrow terminal
+		}
 		return p.fields(c.Fields, room)
 	}
 	text := state(c)
@@ -79,7 +96,7 @@ func (p *linePrinter) what(c change, room int) string {
 
 // state says what an object that came or went is like.
 func state(c change) string {
-	text := printable(phraseOf(c.After))
+	text := strings.ReplaceAll(printable(phraseOf(c.After)), "\t", " ") // a tab has any width
 	if c.Kind == kinform.EventDeleted {
 		text = joined(text, lifetime(c.After, c.Time))
 	}
@@ -89,28 +106,42 @@ func state(c change) string {
 	return text
 }
 
-// more is what "; +99 more" takes.
-const more = len("; +99 more")
+// few is what "; +99" takes, and more what "; +99 more" does.
+const (
+	few  = len("; +99")
+	more = len("; +99 more")
+)
 
-// fields lists changed fields, the shallow ones first, as far as there is room.
+// bookkeeping is said of a change of what changes with every write.
+const bookkeeping = "nothing but bookkeeping"
+
+// fields lists changed fields, those that matter first, as far as there is room, and
+// counts the others.
 func (p *linePrinter) fields(all []diff.Change, room int) string {
 	shown := worthALine(all)
 	if len(shown) == 0 {
-		return p.paint(faint, "nothing but bookkeeping")
+		if room > 0 {
+			return p.paint(faint, shorten(bookkeeping, room))
+		}
+		return p.paint(faint, bookkeeping)
 	}
 	var parts []string
 	used, left := 0, 0
 	for i, f := range shown {
-		takes := utf8.RuneCountInString(fieldText(palette{}, f, room)) + len("; ")
-		if i > 0 && room > 0 && used+takes+more > room {
+		if i > 0 && room > 0 && used+briefly(f)+few > room {
 			left++
 			continue
 		}
-		used += takes
-		parts = append(parts, fieldText(p.palette, f, room))
+		rest := max(0, room-used)
+		used += columns(fieldText(palette{}, f, rest)) + len("; ")
+		parts = append(parts, fieldText(p.palette, f, rest))
 	}
 	if left > 0 {
-		parts = append(parts, p.paint(faint, fmt.Sprintf("+%d more", left)))
+		rest := fmt.Sprintf("+%d more", left)
+		if used+len(rest) > room {
+			rest = fmt.Sprintf("+%d", left)
+		}
+		parts = append(parts, p.paint(faint, rest))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -118,7 +149,7 @@ func (p *linePrinter) fields(all []diff.Change, room int) string {
 // headlines are the fields that people look for first.
 var headlines = []string{
 	"phase", "deletionTimestamp", "replicas", "readyReplicas", "image", "nodeName", "unschedulable",
-	"restartCount", "waiting", "terminated",
+	"waiting", "restartCount", "terminated",
 }
 
 // worthALine returns the fields in the order of their interest: headlines, then
@@ -146,25 +177,63 @@ func interest(c diff.Change) int {
 }
 
 // fieldText writes one changed field: "status.phase: Pending → Running". Values
-// are shortened, and more so where there is little room; 0 is no bound.
+// are shortened. Where there is little room, the first steps of the path go before
+// anything of the value does; 0 is no bound.
 func fieldText(p palette, f diff.Change, room int) string {
-	path := printable(f.Path.String()) + ":"
-	value, pair := longestValue, longestPair
+	path, value, pair := printable(f.Path.String()), longestValue, longestPair
 	if room > 0 {
-		left := room - utf8.RuneCountInString(path) - more
-		value, pair = max(8, min(value, left-3)), max(8, min(pair, (left-4)/2))
+		left := max(6, room-few-len(": "))
+		path = shortenPath(f.Path, left-columns(valueText(palette{}, f, value, pair)))
+		left -= columns(path)
+		value, pair = min(value, left-len("+ ")), min(pair, (left-len(" > "))/2)
 	}
-	path = p.paint(cyan, path) + " "
+	return p.paint(cyan, path+":") + " " + valueText(p, f, max(1, value), max(1, pair))
+}
+
+// shortenPath leaves out the first steps of a path, but for the last one: the last
+// ones say more.
+func shortenPath(p diff.Path, most int) string {
+	text := printable(p.String())
+	for columns(text) > most && len(p) > 1 {
+		p = p[1:]
+		text = "…" + printable(p.String())
+	}
+	return text
+}
+
+// briefly is how many columns a field takes with the shortest path.
+func briefly(f diff.Change) int {
+	return columns(shortenPath(f.Path, 0)+": ") + columns(valueText(palette{}, f, longestValue, longestPair))
+}
+
+// valueText writes what became of a value, in so many columns, or twice as many for
+// two.
+func valueText(p palette, f diff.Change, value, pair int) string {
 	switch {
 	case f.New == hiddenChanged:
-		return path + "changed " + p.paint(faint, hidden)
+		return shorten("changed "+hidden, value+len("+ "))
 	case f.Op == diff.Added:
-		return path + p.paint(green, "+ "+shorten(inline(f.New), value))
+		return p.paint(green, "+ "+shorten(gist(f.New, value), value))
 	case f.Op == diff.Removed:
-		return path + p.paint(red, "- "+shorten(inline(f.Old), value))
+		return p.paint(red, "- "+shorten(inline(f.Old), value))
 	}
 	before, after := shortenPair(inline(f.Old), inline(f.New), pair)
-	return path + p.paint(faint, before) + " → " + p.paint(bold, after)
+	if before == after { // too little room for both
+		return "→ " + p.paint(bold, shorten(inline(f.New), 2*pair+1))
+	}
+	return p.paint(faint, before) + " → " + p.paint(bold, after)
+}
+
+// gist is a value in one line, or, of what has a reason and does not fit into so many
+// columns, just that.
+func gist(v any, most int) string {
+	text := inline(v)
+	if m, ok := v.(map[string]any); ok && columns(text) > most {
+		if reason, ok := m["reason"].(string); ok {
+			return word(reason)
+		}
+	}
+	return text
 }
 
 // joined puts two phrases side by side, if there are two.

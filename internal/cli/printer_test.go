@@ -2,6 +2,7 @@ package cli
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -161,13 +162,53 @@ func TestGolden(t *testing.T) {
 }
 
 func TestLinesFitTheTerminal(t *testing.T) {
-	for _, width := range []int{80, 100, 132, 200} {
-		p := &linePrinter{width: func() int { return width }, resource: 10, key: 12}
-		for line := range strings.Lines(printed(t, p)) {
-			if n := len([]rune(line)) - 1; n > width {
-				t.Errorf("%d characters on a terminal of %d: %s", n, width, line)
+	for width := 20; width <= 200; width++ {
+		p := &linePrinter{width: func() int { return width }, resource: 10, key: keyColumn}
+		for _, c := range append(changes(t), crash(t)) {
+			text := must(p.text(c))(t)
+			if n := columns(strings.TrimSuffix(text, "\n")); n > width || strings.Count(text, "\n") != 1 {
+				t.Errorf("%d columns on a terminal of %d: %q", n, width, text)
 			}
 		}
+	}
+}
+
+// crash is a container that failed again, of a pod with a long name.
+func crash(t *testing.T) change {
+	t.Helper()
+	const pod = `{kind: Pod, metadata: {name: x}, status: {phase: Running, conditions: [
+		{type: Ready, status: "%[1]s", lastTransitionTime: "%[2]s", message: "%[3]s"},
+		{type: ContainersReady, status: "%[1]s", lastTransitionTime: "%[2]s", message: "%[3]s"}],
+		containerStatuses: [{name: web, containerID: "containerd://%[2]s", ready: %[4]s, started: %[4]s, restartCount: %[5]s, state: %[6]s,
+		lastState: {terminated: {exitCode: 1, reason: Error, finishedAt: "%[2]s", startedAt: "%[2]s", containerID: "containerd://%[2]s"}}}]}}`
+	read := func(args ...any) (m map[string]any) {
+		if err := yaml.Unmarshal(fmt.Appendf(nil, pod, args...), &m); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	before := read("True", "2026-03-14T09:00:00Z", "", "true", "6", `{running: {startedAt: "2026-03-14T09:00:00Z"}}`)
+	after := read("False", "2026-03-14T09:05:00Z", "containers with unready status: [web]", "false", "7",
+		`{waiting: {reason: CrashLoopBackOff, message: "back-off 5m0s restarting failed container=web pod=frontend-7c9d5f6b8-x2z4q_shop(0f1e)"}}`)
+	return change{
+		Time: time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC), Kind: kinform.EventUpdated, Resource: "pods",
+		Key: "shop/frontend-7c9d5f6b8-x2z4q", Before: before, After: after, Fields: diff.Compare(before, after),
+	}
+}
+
+func TestCrashTakesOneLine(t *testing.T) {
+	for width, want := range map[int]string{
+		80:  "09:26:53  updated  pods  shop/fronte…x2z4q  …waiting: + CrashLoopBackOff; +6",
+		160: "status.containerStatuses[web].state.waiting: + {reason: CrashLoopBackOff}; …restartCount: 6 → 7; +5 more",
+	} {
+		p := &linePrinter{width: func() int { return width }, resource: 4, key: keyColumn}
+		if got := must(p.text(crash(t)))(t); !strings.Contains(got, want) || strings.Count(got, "\n") != 1 || columns(got) > width+1 {
+			t.Errorf("got  %q\nwant one line of %d columns with %q", got, width, want)
+		}
+	}
+	whole := must((&linePrinter{width: func() int { return 0 }}).text(crash(t)))(t)
+	if strings.Contains(whole, "more") || !strings.Contains(whole, "status.conditions[Ready].status: True → False") {
+		t.Errorf("without a terminal it is not whole: %s", whole)
 	}
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"io"
 	"os"
+	"strconv"
 	"sync"
 
 	"golang.org/x/term"
@@ -41,19 +42,25 @@ func newScreen(out, notes io.Writer) *screen {
 	}
 }
 
+// usualWidth is that of a terminal that does not say how wide it is.
+const usualWidth = 80
+
 // widthOf returns what says how wide a terminal is at the moment; 0 for what is
-// no terminal.
+// no terminal. It is asked anew for each line, so that a window whose size changes
+// needs no signal. A terminal that does not know has what COLUMNS says.
 func widthOf(w io.Writer) func() int {
 	if !isTerminal(w) {
 		return func() int { return 0 }
 	}
 	fd := int(w.(*os.File).Fd())
 	return func() int {
-		width, _, err := term.GetSize(fd)
-		if err != nil {
-			return 0
+		if width, _, err := term.GetSize(fd); err == nil && width > 0 {
+			return width
 		}
-		return width
+		if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 {
+			return width
+		}
+		return usualWidth
 	}
 }
 

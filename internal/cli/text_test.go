@@ -109,3 +109,26 @@ func TestDescribe(t *testing.T) {
 		}
 	}
 }
+
+func TestColumns(t *testing.T) {
+	for text, want := range map[string]int{
+		"": 0, "web": 3, "größe": 5, "gro\u0308ße": 5, "名前": 4, "ｆｕｌｌ": 8, "🚀": 2, "→…": 2, "a\u200db": 2,
+	} {
+		if got := columns(text); got != want {
+			t.Errorf("columns(%q): got %d, want %d", text, got, want)
+		}
+	}
+	for _, tt := range []struct{ got, want string }{
+		{shorten("名前名前", 8), "名前名前"},
+		{shorten("名前名前", 7), "名前名…"},
+		{shorten("名前名前", 6), "名前…"},
+		{shorten("abc", 1), "…"},
+		{shorten("abc", 0), ""},
+		{pad("名前", 6), "名前  "},
+		{shortenMiddle("shop/frontend-7c9d5f6b8-x2z4q", 20), "shop/frontend…-x2z4q"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("got %q, want %q", tt.got, tt.want)
+		}
+	}
+}

@@ -86,30 +86,3 @@ func printable(s string) string {
 		return r
 	}, s)
 }
-
-// shorten cuts the end off a text that is too long.
-func shorten(s string, most int) string {
-	r := []rune(s)
-	if len(r) <= most {
-		return s
-	}
-	return string(r[:most-1]) + "…"
-}
-
-// shortenPair shortens two texts so that one sees where they differ.
-func shortenPair(a, b string, most int) (string, string) {
-	ra, rb := []rune(a), []rune(b)
-	if len(ra) <= most && len(rb) <= most {
-		return a, b
-	}
-	same := 0
-	for same < min(len(ra), len(rb)) && ra[same] == rb[same] {
-		same++
-	}
-	// What is equal goes as far as it must; some of it stays, to show where one is.
-	cut := min(same-most/4, max(len(ra), len(rb))-most+1)
-	if same > most/2 && cut > 1 {
-		a, b = "…"+string(ra[cut:]), "…"+string(rb[cut:])
-	}
-	return shorten(a, most), shorten(b, most)
-}

@@ -36,7 +36,7 @@ func (s *Server) handleBinding(w http.ResponseWriter, r *request) error {
 	if node == "" {
 		return badRequest("the binding of pod %s names no node in target.name", r.name)
 	}
-	_, _, err = s.update(r.served, r.key(), r.name, updateOptions{subresource: "binding", patch: true},
+	_, _, err = s.update(r.served, r.key(), r.name, updateOptions{subresource: "binding", manager: managerOf(r), patch: true},
 		func(old runtime.Object) (runtime.Object, error) { return bound(r.served, old, node) })
 	if err != nil {
 		return err

@@ -16,8 +16,8 @@
 // What it leaves out: users and permissions (everybody may do everything),
 // admission, full validation and defaulting of specs (metadata, a few defaults
 // that clients rely on, and the schemas of custom resources are done),
-// managedFields and server-side apply (answered with 415), conversion between
-// versions beyond fields of the same name, and controllers. As on a bare
+// managedFields (but see Options.ManagedFields) and server-side apply (answered with
+// 415), conversion between versions beyond fields of the same name, and controllers. As on a bare
 // kube-apiserver there is no scheduler, no garbage collector (deletion in the
 // foreground and orphaning wait until a client takes their finalizers away)
 // and no kubelet (a pod on a node goes when somebody deletes it with a grace

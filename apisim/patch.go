@@ -37,6 +37,7 @@ func (s *Server) handlePatch(w http.ResponseWriter, r *request) error {
 	result, _, err := s.update(r.served, r.key(), r.name, updateOptions{
 		subresource: r.subresource,
 		dryRun:      p.dryRun,
+		manager:     managerOf(r),
 		patch:       true,
 	}, func(old runtime.Object) (runtime.Object, error) {
 		return p.apply(w, r.served, old)

@@ -43,6 +43,11 @@ type Options struct {
 	// HTTP1 keeps a server with TLS from offering HTTP/2. Default: it does.
 	HTTP1 bool
 
+	// ManagedFields keeps metadata.managedFields, as a real server does, but with
+	// lists owned as a whole. Default: objects have none, which makes writes cheaper.
+	// Set it for clients that want to know who wrote what.
+	ManagedFields bool
+
 	// Front stands between the connections and the server, as a proxy does:
 	// it gets every request first. Package front has some. Default: none.
 	Front func(server http.Handler) http.Handler

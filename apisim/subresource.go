@@ -93,7 +93,7 @@ func (s *Server) serveScale(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	after, _, err := s.update(r.served, r.key(), r.name, updateOptions{subresource: "scale", dryRun: dryRun, patch: true},
+	after, _, err := s.update(r.served, r.key(), r.name, updateOptions{subresource: "scale", dryRun: dryRun, manager: managerOf(r), patch: true},
 		func(old runtime.Object) (runtime.Object, error) { return r.served.rescale(old, change) })
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ func (s *Server) handleCreate(w http.ResponseWriter, r *request) error {
 		return errors.New("resourceVersion should not be set on objects to be created")
 	}
 	wipeSystemFields(meta)
-	created, err := s.createNamed(r.served, obj, len(o.DryRun) > 0)
+	created, err := s.createNamed(r.served, obj, updateOptions{dryRun: len(o.DryRun) > 0, manager: managerOf(r)})
 	if err != nil {
 		return err
 	}
@@ -64,14 +64,14 @@ func (s *Server) handleCreate(w http.ResponseWriter, r *request) error {
 const nameAttempts = 8
 
 // createNamed is create with a name that is generated if the object has none.
-func (s *Server) createNamed(res *resource, obj runtime.Object, dryRun bool) (*object, error) {
+func (s *Server) createNamed(res *resource, obj runtime.Object, o updateOptions) (*object, error) {
 	meta := metaOf(obj)
 	if meta.GetName() != "" || meta.GetGenerateName() == "" {
-		return s.create(res, obj, dryRun)
+		return s.create(res, obj, o)
 	}
 	for range nameAttempts {
 		meta.SetName(generateName(meta.GetGenerateName()))
-		created, err := s.create(res, obj, dryRun)
+		created, err := s.create(res, obj, o)
 		if !apierrors.IsAlreadyExists(err) {
 			return created, err
 		}
@@ -80,7 +80,7 @@ func (s *Server) createNamed(res *resource, obj runtime.Object, dryRun bool) (*o
 }
 
 // create stores a new object in the version of its resource.
-func (s *Server) create(res *resource, obj runtime.Object, dryRun bool) (*object, error) {
+func (s *Server) create(res *resource, obj runtime.Object, o updateOptions) (*object, error) {
 	hub, err := convert(obj, res.gvk, res.store.codec.kind())
 	if err != nil {
 		return nil, badRequest("%v", err)
@@ -92,8 +92,11 @@ func (s *Server) create(res *resource, obj runtime.Object, dryRun bool) (*object
 	if err := validate(res, hub); err != nil {
 		return nil, err
 	}
+	if err := s.manage(res, nil, hub, o); err != nil {
+		return nil, err
+	}
 	key := res.key(meta.GetNamespace(), meta.GetName())
-	created, err := s.store.put(res.store, key, nil, hub, dryRun, func() error { return s.store.admitLocked(res, meta) })
+	created, err := s.store.put(res.store, key, nil, hub, o.dryRun, func() error { return s.store.admitLocked(res, meta) })
 	if errors.Is(err, errChanged) {
 		return nil, apierrors.NewAlreadyExists(res.gr(), meta.GetName())
 	}
@@ -172,6 +175,7 @@ func (s *Server) handleUpdate(w http.ResponseWriter, r *request) error {
 	result, created, err := s.update(r.served, r.key(), r.name, updateOptions{
 		subresource: r.subresource,
 		dryRun:      len(o.DryRun) > 0,
+		manager:     managerOf(r),
 		create:      r.served.traits.has("upsert") && r.subresource == "",
 	}, func(runtime.Object) (runtime.Object, error) { return obj.DeepCopyObject(), nil })
 	if err != nil {
@@ -197,8 +201,9 @@ func matchName(want string, meta metav1.Object) error {
 type updateOptions struct {
 	subresource string
 	dryRun      bool
-	create      bool // if the object is not there
-	patch       bool // an unset resource version means "of the object that was patched"
+	manager     string // who writes
+	create      bool   // if the object is not there
+	patch       bool   // an unset resource version means "of the object that was patched"
 }
 
 // update replaces an object by what change makes of it, both in the version
@@ -241,7 +246,7 @@ func (s *Server) createOnUpdate(res *resource, o updateOptions, change func(runt
 		return nil, false, apierrors.NewNotFound(res.gr(), meta.GetName())
 	}
 	wipeSystemFields(meta)
-	created, err := s.create(res, obj, o.dryRun)
+	created, err := s.create(res, obj, o)
 	return created, true, err
 }
 
@@ -287,6 +292,9 @@ func (s *Server) replace(res *resource, before *object, changed runtime.Object, 
 		return nil, badRequest("%v", err)
 	}
 	prepareUpdate(res, hub, old, o.subresource)
+	if err := s.manage(res, old, hub, o); err != nil {
+		return nil, err
+	}
 	setVersion(hub, before.version)
 	if err := validateUpdate(res, hub, old); err != nil {
 		return nil, err

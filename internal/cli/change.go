@@ -20,6 +20,8 @@ type change struct {
 	Initial, Missed bool
 	// Before and After are its states; Before is nil for Added.
 	Before, After map[string]any
+	// Managed are the managed fields of both states, which say who wrote them.
+	Managed [2]any
 	// Fields are what Updated changed.
 	Fields []diff.Change
 }

@@ -84,7 +84,7 @@ type demo struct {
 
 func (f *demoFlags) run(ctx context.Context, s *screen, p printer) (err error) {
 	began := time.Now()
-	api, err := apisim.Start(apisim.Options{})
+	api, err := apisim.Start(apisim.Options{ManagedFields: true})
 	if err != nil {
 		return &problem{what: "cannot start the demo's API server", why: innermost(err), cause: err}
 	}

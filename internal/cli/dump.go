@@ -82,7 +82,7 @@ func (f *dumpFlags) run(ctx context.Context, s *screen, args []string) error {
 		broken = s.print(text)
 	}
 	if broken != nil {
-		return &problem{what: "cannot write the output", why: innermost(broken), cause: broken}
+		return unwritten(broken)
 	}
 	return err
 }

@@ -55,3 +55,19 @@ func (s *session) living() string {
 	return s.screen.fit(fmt.Sprintf("%s held in %s; %s (%s) in %s", count(h.objects, "object"), size(h.packed),
 		count(s.totals.events(), "event"), s.totals.byKind(), time.Since(s.began).Truncate(time.Second)))
 }
+
+// showPanel writes the panel anew each second, once everything is synced.
+func (s *session) showPanel(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		if s.syncing() == "" {
+			s.screen.setPanel(s.panel())
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

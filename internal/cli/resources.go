@@ -58,22 +58,56 @@ func newCatalogue(ctx context.Context, srv *server) (*catalogue, error) {
 	return &catalogue{server: srv, lists: lists, mapper: mapper}, nil
 }
 
+// everything is the word for all that a server has.
+const everything = "all"
+
 // find returns the resources of a command line: "pods", "po", "deployments.apps",
-// "pods,nodes", "pod/web-0".
-func (c *catalogue) find(args []string) ([]resource, error) {
+// "pods,nodes", "pod/web-0", "all". Optional ones that the server does not have are left
+// out.
+func (c *catalogue) find(args []string, optional bool) ([]resource, error) {
 	var all []resource
 	for _, arg := range args {
 		for word := range strings.SplitSeq(arg, ",") {
-			r, err := c.one(word)
-			if err != nil {
-				return nil, err
+			if word == everything {
+				all = append(all, c.all()...)
+				continue
 			}
-			if !slices.Contains(all, r) {
+			r, err := c.one(word)
+			switch {
+			case err != nil && optional && meta.IsNoMatchError(errors.Unwrap(err)):
+			case err != nil:
+				return nil, err
+			default:
 				all = append(all, r)
 			}
 		}
 	}
-	return all, nil
+	var once []resource
+	for _, r := range all {
+		if !slices.Contains(once, r) {
+			once = append(once, r)
+		}
+	}
+	return once, nil
+}
+
+// all returns everything that can be watched, in the version that the server prefers.
+// Events are served by two groups, of which one is enough.
+func (c *catalogue) all() []resource {
+	var all []resource
+	for _, list := range c.lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil || gv.Group == "events.k8s.io" {
+			continue
+		}
+		for _, r := range list.APIResources {
+			best, err := c.mapper.ResourceFor(gv.WithResource(r.Name).GroupResource().WithVersion(""))
+			if err == nil && best.GroupVersion() == gv && watchable(r) {
+				all = append(all, resource{GroupVersionResource: best, namespaced: r.Namespaced})
+			}
+		}
+	}
+	return all
 }
 
 func (c *catalogue) one(word string) (resource, error) {

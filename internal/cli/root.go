@@ -68,6 +68,7 @@ by field, as it happens.`,
 		Example: `  kinform demo                   a living cluster in this process; nothing is needed
   kinform watch pods             the pods of the current namespace
   kinform watch deploy,po -A     deployments and pods of all namespaces
+  kinform top -A                 what changes most, who changes it, and who fights
   kinform dump pods              how an informer of them is set up, and how it is doing`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -75,7 +76,7 @@ by field, as it happens.`,
 			if len(args) == 0 {
 				return nil
 			}
-			hint := near.Hint(args[0], []string{"watch", "dump", "demo", "version", "help"})
+			hint := near.Hint(args[0], []string{"watch", "top", "dump", "demo", "version", "help"})
 			return badUsage(cmd, fmt.Sprintf("no command %q%s", args[0], hint))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -84,6 +85,6 @@ by field, as it happens.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return badUsage(cmd, strings.TrimSpace(err.Error()))
 	})
-	root.AddCommand(newWatch(s), newDump(s), newDemo(s), newVersion())
+	root.AddCommand(newWatch(s), newTop(s), newDump(s), newDemo(s), newVersion())
 	return root
 }

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"golang.org/x/term"
@@ -18,13 +21,16 @@ type screen struct {
 	colours palette    // of out
 	dim     palette    // of notes
 	width   func() int // of out; 0 is no bound
+	height  func() int // of out; 0 is no bound
 	room    func() int // of notes
 
 	mu       sync.Mutex
 	out      io.Writer
 	notes    io.Writer
 	live     bool   // notes is a terminal
+	wide     bool   // out is a terminal
 	progress string // what stands in the line of progress; "" if there is none
+	panel    []string
 }
 
 // newScreen finds out what the writers are.
@@ -37,13 +43,19 @@ func newScreen(out, notes io.Writer) *screen {
 		colours: palette{on: isTerminal(out) && !plain},
 		dim:     palette{on: isTerminal(notes) && !plain},
 		live:    isTerminal(notes) && !dumb,
+		wide:    isTerminal(out) && !dumb,
 		width:   widthOf(out),
+		height:  heightOf(out),
 		room:    widthOf(notes),
 	}
 }
 
-// usualWidth is that of a terminal that does not say how wide it is.
-const usualWidth = 80
+// usualWidth and usualHeight are those of a terminal that does not say how large it
+// is.
+const (
+	usualWidth  = 80
+	usualHeight = 24
+)
 
 // widthOf returns what says how wide a terminal is at the moment; 0 for what is
 // no terminal. It is asked anew for each line, so that a window whose size changes
@@ -64,12 +76,30 @@ func widthOf(w io.Writer) func() int {
 	}
 }
 
+// heightOf is widthOf for the number of lines.
+func heightOf(w io.Writer) func() int {
+	if !isTerminal(w) {
+		return func() int { return 0 }
+	}
+	fd := int(w.(*os.File).Fd())
+	return func() int {
+		if _, height, err := term.GetSize(fd); err == nil && height > 0 {
+			return height
+		}
+		return usualHeight
+	}
+}
+
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-const eraseLine = "\r\x1b[K"
+// eraseLine removes the line of the cursor, eraseLines so many above it, and all below.
+const (
+	eraseLine  = "\r\x1b[K"
+	eraseLines = "\x1b[%dA\x1b[J"
+)
 
 // print writes text that was asked for.
 func (s *screen) print(text string) error {
@@ -104,6 +134,19 @@ func (s *screen) setProgress(line string) {
 	s.showLocked()
 }
 
+// setPanel replaces the panel: lines of out that stand below everything else, and above
+// the line of progress; none removes it. Without a terminal there is none.
+func (s *screen) setPanel(lines []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.wide || slices.Equal(lines, s.panel) {
+		return
+	}
+	s.hideLocked()
+	s.panel = lines
+	s.showLocked()
+}
+
 // fit cuts a line of progress to the width of the terminal, for it must not be
 // broken, and makes it stand back behind the rest.
 func (s *screen) fit(line string) string {
@@ -113,14 +156,21 @@ func (s *screen) fit(line string) string {
 	return s.dim.paint(faint, line)
 }
 
-// hideLocked and showLocked make room for text above the line of progress.
+// hideLocked and showLocked make room for text above the panel and the line of
+// progress.
 func (s *screen) hideLocked() {
 	if s.progress != "" {
 		_, _ = io.WriteString(s.notes, eraseLine)
 	}
+	if len(s.panel) > 0 {
+		_, _ = fmt.Fprintf(s.out, eraseLines, len(s.panel))
+	}
 }
 
 func (s *screen) showLocked() {
+	if len(s.panel) > 0 {
+		_, _ = io.WriteString(s.out, strings.Join(s.panel, "\n")+"\n")
+	}
 	if s.progress != "" {
 		_, _ = io.WriteString(s.notes, s.progress)
 	}

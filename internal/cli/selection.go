@@ -21,6 +21,7 @@ type selection struct {
 	allNamespaces bool
 	labels        string
 	fields        string
+	optional      bool // resources that the server does not have are left out
 }
 
 func (s *selection) flags(fl *pflag.FlagSet) {
@@ -58,7 +59,7 @@ func (s *selection) targets(ctx context.Context, args []string) (*server, []*tar
 		}
 		return srv, nil, err
 	}
-	resources, err := c.find(args)
+	resources, err := c.find(args, s.optional)
 	if err != nil {
 		return srv, nil, err
 	}

@@ -24,7 +24,12 @@ type session struct {
 	live    bool // keep a line with totals on the terminal
 	// observe, if set, is called for every event.
 	observe func(t *target, kind kinform.EventType, key, version string)
-	// finish, if set, is called at the end, while the informers still run.
+	// panel, if set, is what stands below everything else on a terminal, written anew
+	// each second.
+	panel func() []string
+	// report, if set, is called at the end, before the summary.
+	report func() error
+	// finish, if set, is called instead of both, while the informers still run.
 	finish func(context.Context) error
 
 	began   time.Time
@@ -53,10 +58,14 @@ func (s *session) run(ctx context.Context) error {
 	if s.screen.live {
 		helpers.Go(func() { s.showProgress(ctx) })
 	}
+	if s.panel != nil && s.screen.wide {
+		helpers.Go(func() { s.showPanel(ctx) })
+	}
 	<-ctx.Done()
 	s.ended = time.Now()
 	helpers.Wait()
 	s.screen.setProgress("")
+	s.screen.setPanel(nil)
 	err := context.Cause(ctx)
 	if !isProblem(err) {
 		err = s.end(running, err)
@@ -79,6 +88,11 @@ var errTimeUp = errors.New("the time is up")
 func (s *session) end(ctx context.Context, why error) error {
 	if s.finish != nil {
 		return s.finish(ctx)
+	}
+	if s.report != nil {
+		if err := s.report(); err != nil {
+			return err
+		}
 	}
 	s.screen.note(s.summary())
 	if h := holdingsOf(s.targets); !errors.Is(why, errTimeUp) || len(h.waiting) < len(s.targets) {
@@ -110,13 +124,18 @@ func (s *session) handler(t *target) func(context.Context, kinform.Event[*unstru
 			return
 		}
 		text, err := s.printer.text(newChange(t, ev, before, after))
-		if err == nil {
+		if err == nil && text != "" {
 			err = s.screen.print(text)
 		}
 		if err != nil {
-			s.fail(&problem{what: "cannot write the output", why: innermost(err), cause: err})
+			s.fail(unwritten(err))
 		}
 	}
+}
+
+// unwritten is the problem of output that cannot be written.
+func unwritten(err error) error {
+	return &problem{what: "cannot write the output", why: innermost(err), cause: err}
 }
 
 // newChange makes what printers get of an event.
@@ -127,7 +146,9 @@ func newChange(t *target, ev kinform.Event[*unstructured.Unstructured], before, 
 	}
 	if before != nil {
 		c.Before, c.WasVersion = before.Object, before.GetResourceVersion()
+		c.Managed[0], _, _ = unstructured.NestedFieldNoCopy(before.Object, "metadata", "managedFields")
 	}
+	c.Managed[1], _, _ = unstructured.NestedFieldNoCopy(after.Object, "metadata", "managedFields")
 	if t.secret || after.GetKind() == "Secret" && after.GetAPIVersion() == "v1" {
 		c.Before, c.After = redact(c.Before, c.After)
 	}

@@ -110,6 +110,8 @@ func TestWriters(t *testing.T) {
 			`{spec: {a: 1, b: 2}, managed: [` + fmt.Sprintf(alice, "1", `{"f:spec": {"f:a": {}, "f:b": {}}}`) + `]}`,
 			`{spec: {b: 2}, managed: [` + fmt.Sprintf(alice, "1", `{"f:spec": {"f:b": {}}}`) + `,` + fmt.Sprintf(bob, "2", `{"f:spec": {}}`) + `]}`,
 			"spec.a bob"},
+		{"a field is removed by who owns nothing",
+			`{spec: {a: 1}, managed: [` + fmt.Sprintf(alice, "1", `{"f:spec": {"f:a": {}}}`) + `]}`, `{spec: {}, managed: []}`, "spec.a "},
 		{"two writers between two states",
 			`{spec: {a: 1}, status: {b: 1}, managed: [` + fmt.Sprintf(bob, "1", `{"f:spec": {"f:a": {}}}`) + `]}`,
 			`{spec: {a: 2}, status: {b: 2}, managed: [` + fmt.Sprintf(bob, "2", `{"f:spec": {"f:a": {}}}`) + `,` + fmt.Sprintf(status, "2", `{"f:status": {"f:b": {}}}`) + `]}`,
@@ -151,7 +153,7 @@ func TestFindings(t *testing.T) {
 	}
 	var got []string
 	for _, f := range tr.Report(start.Add(40*time.Second), 10).Findings {
-		got = append(got, f.String())
+		got = append(got, f.Text)
 	}
 	want := []string{
 		"leases kube-system/x: managers a, b and c change spec.renewTime in turn, 39 times in 38 s",

@@ -20,7 +20,8 @@ type Field struct {
 // Writers finds out who has changed which fields, by metadata.managedFields of the states
 // before and after, as unstructured objects have it. Times there are whole seconds, and an
 // entry does not change when its manager writes the same fields again within one. So a
-// field's writer is first of all who owns it after the change.
+// field's writer is first of all who owns it after the change. A field that was removed
+// has no owner; who did that shows only if another field was written, too.
 func Writers(before, after any, changed []diff.Change) []Field {
 	old, now := claims(before), claims(after)
 	wrote := slices.DeleteFunc(slices.Clone(now), func(c claim) bool { return !c.renewed(old) })
@@ -32,9 +33,6 @@ func Writers(before, after any, changed []diff.Change) []Field {
 		}
 		if owner == "" { // it was removed: nobody owns it any more
 			owner = latest(wrote)
-		}
-		if owner == "" {
-			owner = newest(old, c.Path)
 		}
 		fields = append(fields, Field{Path: c.Path.String(), Manager: owner})
 	}

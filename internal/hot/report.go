@@ -45,9 +45,10 @@ const (
 	Loop  = "loop"  // one manager changes an object again and again
 )
 
-// Finding is something that looks wrong.
+// Finding is something that looks wrong. Text says it in a sentence.
 type Finding struct {
 	Kind     string    `json:"kind"`
+	Text     string    `json:"text"`
 	Resource string    `json:"resource"`
 	Key      string    `json:"key"`
 	Managers []string  `json:"managers"`
@@ -57,8 +58,7 @@ type Finding struct {
 	Last     time.Time `json:"last"`
 }
 
-// String says it in a sentence.
-func (f Finding) String() string {
+func (f Finding) sentence() string {
 	often := fmt.Sprintf("%d times in %.0f s", f.Times, max(1, f.Seconds))
 	if f.Kind == Fight {
 		return fmt.Sprintf("%s %s: %s change %s in turn, %s", f.Resource, f.Key, both(f.Managers), f.Field, often)
@@ -84,10 +84,10 @@ func both(names []string) string {
 
 // When changes are a finding.
 const (
-	leastTurns    = 4  // of a fight: A, B, A, B, A
-	leastUpdates  = 20 // of a loop
-	leastRate     = 1  // of a loop, a second, all the time that was looked at
-	leastOfLooper = 0.8
+	leastTurns    = 4   // of a fight: A, B, A, B, A
+	leastUpdates  = 20  // of a loop
+	leastRate     = 1   // of a loop, a second, all the time that was looked at
+	leastOfLooper = 0.8 // of a loop, what one manager wrote of what is known
 )
 
 // Report returns the things that have changed most, so many of each kind, and all
@@ -165,6 +165,9 @@ func (t *Tracker) findings(lasted float64) []Finding {
 			found = append(found, f)
 		}
 	}
+	for i := range found {
+		found[i].Text = found[i].sentence()
+	}
 	slices.SortFunc(found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(b.Times, a.Times), cmp.Compare(a.Key, b.Key))
 	})
@@ -192,8 +195,11 @@ func (e *entry) loop(lasted float64) (Finding, bool) {
 	}
 	f := Finding{Kind: Loop, Resource: e.object.kind, Key: e.object.key, Times: e.updated, Seconds: lasted, Last: e.last}
 	if who := names(e.object.writers); len(who) > 0 {
-		i := slices.IndexFunc(e.object.writers, func(w writer) bool { return w.name == who[0] })
-		if float64(e.object.writers[i].count) < leastOfLooper*float64(e.updated) {
+		var known, most uint64
+		for _, w := range e.object.writers {
+			known, most = known+w.count, max(most, w.count)
+		}
+		if float64(most) < leastOfLooper*float64(known) {
 			return Finding{}, false
 		}
 		f.Managers = who[:1]

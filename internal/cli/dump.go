@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,79 +70,26 @@ func (f *dumpFlags) run(ctx context.Context, s *screen, args []string) error {
 	if err != nil || len(targets) == 0 {
 		return err
 	}
-	descriptions, err := describeTargets(ctx, f.patient, targets, srv)
-	if ctx.Err() != nil {
-		return nil // interrupted
-	}
-	text, broken := f.render(descriptions)
-	if broken == nil {
-		broken = s.print(text)
-	}
-	if broken != nil {
-		return unwritten(broken)
-	}
-	return err
-}
-
-// describeTargets runs the targets' informers until all are in touch with the
-// server, or will not be, and describes them while they still run. The error is
-// the first problem.
-func describeTargets(ctx context.Context, patient time.Duration, targets []*target, srv *server) ([]describe.Description, error) {
-	running, stop := context.WithCancel(ctx)
-	wait, cancel := context.WithTimeout(ctx, patient)
-	defer cancel()
-	var informers, waiters sync.WaitGroup
-	defer informers.Wait()
-	defer stop()
-	problems := make([]error, len(targets))
-	for i, t := range targets {
-		informers.Go(func() { _ = t.inf.Run(running) }) // it was not running
-		waiters.Go(func() { problems[i] = t.settle(wait, srv) })
-	}
-	waiters.Wait()
-	var descriptions []describe.Description
-	for _, t := range targets {
-		descriptions = append(descriptions, t.inf.Describe())
-	}
-	for _, err := range problems {
+	watching := func(t *target) bool { return t.inf.HasSynced() && t.inf.Status().State() == kinform.StateWatching }
+	return gather(ctx, s, f.patient, targets, srv, watching, func() error {
+		var all []describe.Description
+		for _, t := range targets {
+			all = append(all, t.inf.Describe())
+		}
+		text, err := f.render(all)
+		if err == nil {
+			err = s.print(text)
+		}
 		if err != nil {
-			return descriptions, err
+			return unwritten(err)
 		}
-	}
-	return descriptions, nil
-}
-
-// settle waits until a target has synced and watches, or has no hope to.
-func (t *target) settle(ctx context.Context, srv *server) error {
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
-	for {
-		trouble := t.trouble()
-		switch {
-		case t.inf.HasSynced() && t.inf.Status().State() == kinform.StateWatching:
-			return nil
-		case trouble != nil && hopeless(trouble.Cause):
-			return explain("cannot watch "+t.title(), trouble.Cause, srv)
-		case ctx.Err() != nil && trouble != nil:
-			return explain("cannot watch "+t.title(), trouble.Cause, srv)
-		case ctx.Err() != nil:
-			return &problem{what: t.title() + " has not synced in the time given", do: "give more with --timeout"}
-		}
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-		}
-	}
+		return nil
+	})
 }
 
 func (f *dumpFlags) render(descriptions []describe.Description) (string, error) {
-	var b bytes.Buffer
 	if f.format == "json" {
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		err := e.Encode(descriptions)
-		return b.String(), err
+		return jsonText(descriptions)
 	}
 	var parts []string
 	for _, d := range descriptions {

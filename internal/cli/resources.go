@@ -25,6 +25,7 @@ const discoveryTimeout = 10 * time.Second
 // resource is something that a server can list and watch.
 type resource struct {
 	schema.GroupVersionResource
+	kind       string
 	namespaced bool
 	name       string // of one object, or "" for all
 }
@@ -103,7 +104,7 @@ func (c *catalogue) all() []resource {
 		for _, r := range list.APIResources {
 			best, err := c.mapper.ResourceFor(gv.WithResource(r.Name).GroupResource().WithVersion(""))
 			if err == nil && best.GroupVersion() == gv && watchable(r) {
-				all = append(all, resource{GroupVersionResource: best, namespaced: r.Namespaced})
+				all = append(all, resource{GroupVersionResource: best, kind: r.Kind, namespaced: r.Namespaced})
 			}
 		}
 	}
@@ -127,7 +128,7 @@ func (c *catalogue) one(word string) (resource, error) {
 			if !watchable(r) {
 				return resource{}, &problem{what: "cannot watch " + r.Name, why: "all that the server offers for it is " + near.Or(r.Verbs)}
 			}
-			return resource{GroupVersionResource: gvr, namespaced: r.Namespaced, name: name}, nil
+			return resource{GroupVersionResource: gvr, kind: r.Kind, namespaced: r.Namespaced, name: name}, nil
 		}
 	}
 	return resource{}, c.unknown(plural, &meta.NoResourceMatchError{PartialResource: gvr})

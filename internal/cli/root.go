@@ -16,28 +16,36 @@ import (
 
 // The program's exit codes.
 const (
-	exitGood  = 0
-	exitBad   = 1
-	exitUsage = 2 // the command line makes no sense
+	exitGood        = 0
+	exitBad         = 1
+	exitUsage       = 2   // the command line makes no sense
+	exitInterrupted = 130 // before there was an answer; as shells have it of SIGINT
 )
 
 // Main runs the program: args are its arguments, without its name. What was
 // asked for goes to out, everything else to notes. It ends when ctx does, which
-// is a good end. It returns the exit code.
+// is a good end of what would go on for ever. It returns the exit code.
 func Main(ctx context.Context, args []string, out, notes io.Writer) int {
+	return execute(ctx, args, newScreen(out, notes))
+}
+
+func execute(ctx context.Context, args []string, s *screen) int {
 	quiet()
-	root := newRoot(newScreen(out, notes))
+	root := newRoot(s)
 	root.SetArgs(args)
-	root.SetOut(out)
-	root.SetErr(notes)
+	root.SetOut(s.out)
+	root.SetErr(s.notes)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitGood
 	}
 	var usage *usageError
-	fmt.Fprintln(notes, "kinform: "+err.Error())
-	if errors.As(err, &usage) {
+	s.note("kinform: " + err.Error())
+	switch {
+	case errors.As(err, &usage):
 		return exitUsage
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
 	}
 	return exitBad
 }
@@ -68,6 +76,7 @@ by field, as it happens.`,
 		Example: `  kinform demo                   a living cluster in this process; nothing is needed
   kinform watch pods             the pods of the current namespace
   kinform watch deploy,po -A     deployments and pods of all namespaces
+  kinform get po,svc -l app=web  what is there, by labels, fields and order
   kinform top -A                 what changes most, who changes it, and who fights
   kinform dump pods              how an informer of them is set up, and how it is doing`,
 		SilenceUsage:  true,
@@ -76,7 +85,7 @@ by field, as it happens.`,
 			if len(args) == 0 {
 				return nil
 			}
-			hint := near.Hint(args[0], []string{"watch", "top", "dump", "demo", "version", "help"})
+			hint := near.Hint(args[0], []string{"watch", "get", "top", "dump", "demo", "version", "help"})
 			return badUsage(cmd, fmt.Sprintf("no command %q%s", args[0], hint))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -85,6 +94,6 @@ by field, as it happens.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return badUsage(cmd, strings.TrimSpace(err.Error()))
 	})
-	root.AddCommand(newWatch(s), newTop(s), newDump(s), newDemo(s), newVersion())
+	root.AddCommand(newWatch(s), newGet(s), newTop(s), newDump(s), newDemo(s), newVersion())
 	return root
 }

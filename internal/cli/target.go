@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinform/kinform"
 )
@@ -17,6 +18,7 @@ type target struct {
 	name   string // "pods"
 	where  string // "in namespace default"; "" for everywhere
 	secret bool   // its objects' values must not be shown
+	kind   schema.GroupVersionKind
 	inf    *informer
 	alarm  alarm
 

@@ -75,14 +75,17 @@ func startOnTerminal(t *testing.T, columns int, args ...string) *program {
 	p := &program{out: console.New(), notes: console.New()}
 	screen := newScreen(p.out, p.notes)
 	screen.wide, screen.width, screen.height = true, func() int { return columns }, func() int { return 100 }
-	p.begin(t, func(ctx context.Context) int {
-		root := newRoot(screen)
-		root.SetArgs(args)
-		if root.ExecuteContext(ctx) != nil {
-			return 1
-		}
-		return 0
-	})
+	p.begin(t, func(ctx context.Context) int { return execute(ctx, args, screen) })
+	return p
+}
+
+// startWithProgress runs kinform with its notes on a terminal.
+func startWithProgress(t *testing.T, args ...string) *program {
+	t.Helper()
+	p := &program{out: console.New(), notes: console.New()}
+	screen := newScreen(p.out, p.notes)
+	screen.live = true
+	p.begin(t, func(ctx context.Context) int { return execute(ctx, args, screen) })
 	return p
 }
 

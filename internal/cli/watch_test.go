@@ -254,17 +254,7 @@ func TestProgressWhileSyncing(t *testing.T) {
 	s := newServer(t)
 	hang := s.Inject(apisim.Fault{Match: apisim.Match{Resource: "pods", Verb: "list"}, Hang: true})
 	defer hang()
-	p := &program{out: console.New(), notes: console.New()}
-	screen := newScreen(p.out, p.notes)
-	screen.live = true
-	p.begin(t, func(ctx context.Context) int {
-		root := newRoot(screen)
-		root.SetArgs([]string{"watch", "--kubeconfig", s.kubeconfig, "pods,nodes"})
-		if root.ExecuteContext(ctx) != nil {
-			return 1
-		}
-		return 0
-	})
+	p := startWithProgress(t, "watch", "--kubeconfig", s.kubeconfig, "pods,nodes")
 	p.notes.Await(t, "watching nodes: 0 objects")
 	p.notes.AwaitText(t, "syncing pods 0 objects, 0 B")
 	p.interrupt(t)

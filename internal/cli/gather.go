@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// errInterrupted ends a command that was interrupted before it had its answer.
+var errInterrupted = errors.New("interrupted before the answer was there")
+
+// gather runs the targets' informers, with progress, until each has what is enough, or
+// will not have it. Then it calls use, while they still run. The error is that of use, or
+// the first problem of a target.
+func gather(ctx context.Context, s *screen, patient time.Duration, targets []*target, srv *server, enough func(*target) bool, use func() error) error {
+	running, stop := context.WithCancel(ctx)
+	wait, cancel := context.WithTimeout(ctx, patient)
+	defer cancel()
+	var informers, waiters, progress sync.WaitGroup
+	defer informers.Wait()
+	defer stop()
+	problems := make([]error, len(targets))
+	settled := make(chan struct{})
+	for i, t := range targets {
+		informers.Go(func() { _ = t.inf.Run(running) }) // it was not running
+		waiters.Go(func() { problems[i] = t.settle(wait, srv, enough) })
+	}
+	progress.Go(func() { showGathering(s, targets, settled) })
+	waiters.Wait()
+	close(settled)
+	progress.Wait()
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	if err := use(); err != nil {
+		return err
+	}
+	for _, err := range problems {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showGathering keeps the line of progress current until everything is there.
+func showGathering(s *screen, targets []*target, settled <-chan struct{}) {
+	tick := time.NewTicker(refresh)
+	defer tick.Stop()
+	for {
+		var parts []string
+		for _, t := range targets {
+			if !t.inf.HasSynced() {
+				objects, bytes := t.received()
+				parts = append(parts, fmt.Sprintf("%s %s, %s", t.name, count(objects, "object"), size(bytes)))
+			}
+		}
+		if len(parts) > 0 {
+			s.setProgress(s.fit("syncing " + strings.Join(parts, "; ")))
+		}
+		select {
+		case <-tick.C:
+		case <-settled:
+			s.setProgress("")
+			return
+		}
+	}
+}
+
+// settle waits until a target has what is enough, or has no hope to.
+func (t *target) settle(ctx context.Context, srv *server, enough func(*target) bool) error {
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for {
+		trouble := t.trouble()
+		switch {
+		case enough(t):
+			return nil
+		case trouble != nil && hopeless(trouble.Cause):
+			return explain("cannot watch "+t.title(), trouble.Cause, srv)
+		case ctx.Err() != nil && trouble != nil:
+			return explain("cannot watch "+t.title(), trouble.Cause, srv)
+		case ctx.Err() != nil:
+			return &problem{what: t.title() + " has not synced in the time given", do: "give more with --timeout"}
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+		}
+	}
+}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -16,7 +17,12 @@ import (
 	"github.com/kinform/kinform/internal/console"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == sideCommand { // kinform bench starts its own program
+		os.Exit(Main(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // program is a run of kinform.
 type program struct {
@@ -83,7 +89,12 @@ type testServer struct {
 
 func newServer(t *testing.T) *testServer {
 	t.Helper()
-	api, err := apisim.Start(apisim.Options{})
+	return newServerWith(t, apisim.Options{})
+}
+
+func newServerWith(t *testing.T, o apisim.Options) *testServer {
+	t.Helper()
+	api, err := apisim.Start(o)
 	if err != nil {
 		t.Fatal(err)
 	}

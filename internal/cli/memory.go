@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 )
 
 // memoryInUse is what the process takes from the machine, without garbage: on
@@ -21,4 +22,19 @@ func memoryInUse() int64 {
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
 	return int64(mem.Sys - mem.HeapReleased)
+}
+
+// peakMemory is the most that the process has taken; 0 where that is not known.
+func peakMemory() int64 {
+	raw, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(raw)) {
+		var kB int64
+		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kB); n == 1 {
+			return kB << 10
+		}
+	}
+	return 0
 }

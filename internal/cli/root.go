@@ -78,6 +78,7 @@ by field, as it happens.`,
   kinform watch deploy,po -A     deployments and pods of all namespaces
   kinform get po,svc -l app=web  what is there, by labels, fields and order
   kinform top -A                 what changes most, who changes it, and who fights
+  kinform bench pods -A          what client-go and kinform take for them
   kinform dump pods              how an informer of them is set up, and how it is doing`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -85,7 +86,7 @@ by field, as it happens.`,
 			if len(args) == 0 {
 				return nil
 			}
-			hint := near.Hint(args[0], []string{"watch", "get", "top", "dump", "demo", "version", "help"})
+			hint := near.Hint(args[0], []string{"watch", "get", "top", "bench", "dump", "demo", "version", "help"})
 			return badUsage(cmd, fmt.Sprintf("no command %q%s", args[0], hint))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -94,6 +95,6 @@ by field, as it happens.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return badUsage(cmd, strings.TrimSpace(err.Error()))
 	})
-	root.AddCommand(newWatch(s), newGet(s), newTop(s), newDump(s), newDemo(s), newVersion())
+	root.AddCommand(newWatch(s), newGet(s), newTop(s), newBench(s), newBenchSide(), newDump(s), newDemo(s), newVersion())
 	return root
 }

@@ -108,6 +108,6 @@ func (s *selection) target(srv *server, r resource, title string) (*target, erro
 	if err != nil {
 		return nil, &problem{what: "cannot watch " + title, why: innermost(err), cause: err}
 	}
-	t.where, t.kind = where, r.GroupVersion().WithKind(r.kind)
+	t.where, t.kind, t.resource = where, r.GroupVersion().WithKind(r.kind), r.Resource
 	return t, nil
 }

@@ -19,8 +19,10 @@ type target struct {
 	where  string // "in namespace default"; "" for everywhere
 	secret bool   // its objects' values must not be shown
 	kind   schema.GroupVersionKind
-	inf    *informer
-	alarm  alarm
+
+	resource string // its plural, without a group
+	inf      *informer
+	alarm    alarm
 
 	sub *kinform.Subscription
 	run context.Context // ends when this target, or all, are given up

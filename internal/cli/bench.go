@@ -61,6 +61,7 @@ RESOURCE and the choice of the cluster are those of kinform watch.`,
 	fl.StringVarP(&f.format, "output", "o", "table", "how the result is shown: table or json")
 	fl.DurationVar(&f.lasts, "for", 10*time.Second, "how long each side watches after it has synced")
 	f.connection.flags(fl)
+	f.complete(cmd, "table", "json")
 	return cmd
 }
 

@@ -52,6 +52,7 @@ that does not sync in time is shown with what keeps it; the exit code is then 1.
 	fl.StringVarP(&f.format, "output", "o", "text", "how it is shown: text or json")
 	fl.DurationVar(&f.patient, "timeout", 30*time.Second, "how long to wait for the sync")
 	f.connection.flags(fl)
+	f.complete(cmd, "text", "json")
 	return cmd
 }
 

@@ -33,7 +33,7 @@ func gather(ctx context.Context, s *screen, patient time.Duration, targets []*ta
 	close(settled)
 	progress.Wait()
 	if ctx.Err() != nil {
-		return errInterrupted
+		return fmt.Errorf("%w; so far: %s", errInterrupted, gathered(targets))
 	}
 	if err := use(); err != nil {
 		return err
@@ -44,6 +44,16 @@ func gather(ctx context.Context, s *screen, patient time.Duration, targets []*ta
 		}
 	}
 	return nil
+}
+
+// gathered is what has come of each target.
+func gathered(targets []*target) string {
+	var parts []string
+	for _, t := range targets {
+		objects, bytes := t.received()
+		parts = append(parts, fmt.Sprintf("%s %s, %s", t.name, count(objects, "object"), size(bytes)))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // showGathering keeps the line of progress current until everything is there.

@@ -86,6 +86,7 @@ cannot be read, the others are shown, and the exit code is 1.`,
 	fl.BoolVar(&f.managed, "show-managed-fields", false, "with -o json and yaml: metadata.managedFields, too")
 	fl.DurationVar(&f.patient, "timeout", 5*time.Minute, "how long to wait for the objects")
 	f.connection.flags(fl)
+	f.complete(cmd, getFormats...)
 	return cmd
 }
 

@@ -22,6 +22,17 @@ const (
 	exitInterrupted = 130 // before there was an answer; as shells have it of SIGINT
 )
 
+// exitCodes are what each of them means, for people.
+var exitCodes = []struct {
+	code  int
+	means string
+}{
+	{exitGood, "all went well; Ctrl-C is a good end of what would go on for ever"},
+	{exitBad, "something went wrong; it is said what, why, and what to do"},
+	{exitUsage, "the command line makes no sense"},
+	{exitInterrupted, "Ctrl-C came before there was an answer"},
+}
+
 // Main runs the program: args are its arguments, without its name. What was
 // asked for goes to out, everything else to notes. It ends when ctx does, which
 // is a good end of what would go on for ever. It returns the exit code.
@@ -86,15 +97,20 @@ by field, as it happens.`,
 			if len(args) == 0 {
 				return nil
 			}
-			hint := near.Hint(args[0], []string{"watch", "get", "top", "bench", "dump", "demo", "version", "help"})
+			hint := near.Hint(args[0], []string{"watch", "get", "top", "bench", "dump", "demo", "completion", "man", "version", "help"})
 			return badUsage(cmd, fmt.Sprintf("no command %q%s", args[0], hint))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.CompletionOptions.DisableDefaultCmd = true
+	usage := root.UsageTemplate() + "\nExit codes:\n"
+	for _, e := range exitCodes {
+		usage += fmt.Sprintf("  %-3d  %s\n", e.code, e.means)
+	}
+	root.SetUsageTemplate(usage)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return badUsage(cmd, strings.TrimSpace(err.Error()))
 	})
-	root.AddCommand(newWatch(s), newGet(s), newTop(s), newBench(s), newBenchSide(), newDump(s), newDemo(s), newVersion())
+	root.AddCommand(newWatch(s), newGet(s), newTop(s), newBench(s), newBenchSide(), newDump(s), newDemo(s), newCompletion(), newMan(), newVersion())
 	return root
 }

@@ -23,6 +23,9 @@ func TestUsage(t *testing.T) {
 		{[]string{"demo", "--objects", "0"}, "--objects 0: there must be some"},
 		{[]string{"demo", "--rate", "0"}, "--rate 0: there must be some"},
 		{[]string{"version", "x"}, "takes no arguments"},
+		{[]string{"completion"}, "which shell? Use bash, zsh or fish"},
+		{[]string{"completion", "cmd"}, "which shell? Use bash, zsh or fish"},
+		{[]string{"man"}, "into which directory?"},
 	}
 	for _, tt := range tests {
 		code, out, notes := run(t, tt.args...)
@@ -36,9 +39,11 @@ func TestUsage(t *testing.T) {
 }
 
 func TestEveryCommandShowsExamples(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"watch", "--help"}, {"dump", "--help"}, {"demo", "--help"}, {"version", "--help"}, {}} {
+	for _, args := range [][]string{{"--help"}, {"watch", "--help"}, {"get", "--help"}, {"top", "--help"}, {"bench", "--help"},
+		{"dump", "--help"}, {"demo", "--help"}, {"completion", "--help"}, {"man", "--help"}, {"version", "--help"}, {}} {
 		code, out, notes := run(t, args...)
-		if code != 0 || notes != "" || !strings.Contains(out, "Examples:") {
+		if code != 0 || notes != "" || !strings.Contains(out, "Examples:") || !strings.Contains(out, "Exit codes:\n  0    all went well") ||
+			!strings.Contains(out, "\n  130  Ctrl-C") {
 			t.Errorf("%q: exit code %d, said %q, output\n%s", args, code, notes, out)
 		}
 	}

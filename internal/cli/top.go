@@ -73,6 +73,7 @@ everything that the server has. Without one, these are watched:
 	fl.StringVarP(&f.format, "output", "o", "table", "how the report is shown: table or json")
 	fl.DurationVar(&f.lasts, "for", 0, "end after this time, such as 30s (default: at Ctrl-C)")
 	f.connection.flags(fl)
+	f.complete(cmd, "table", "json")
 	return cmd
 }
 

@@ -55,6 +55,7 @@ them. Ctrl-C ends it.`,
 	f.output.flags(fl)
 	fl.DurationVar(&f.lasts, "for", 0, "end after this time, such as 30s (default: at Ctrl-C)")
 	f.connection.flags(fl)
+	f.complete(cmd, formats...)
 	return cmd
 }
 

@@ -16,6 +16,7 @@ type linePrinter struct {
 	width    func() int // 0: no bound
 	resource int        // the width of that column
 	key      int        // the width of that column, where keys are shorter
+	only     bool       // there is one resource, which a terminal need not show in each line
 }
 
 var kindColours = map[kinform.EventType]colour{
@@ -32,13 +33,17 @@ const (
 )
 
 func (p *linePrinter) text(c change) (string, error) {
-	now, kind, resource := c.Time.Format(clock), pad(string(c.Kind), 7), pad(c.Resource, p.resource)
-	begin := p.paint(faint, now) + gap + p.paint(kindColours[c.Kind], kind) + gap + resource + gap
+	now, kind, resource := c.Time.Format(clock), pad(string(c.Kind), 7), pad(c.Resource, p.resource)+gap
+	width := p.width()
+	if p.only && width > 0 {
+		resource = ""
+	}
+	begin := p.paint(faint, now) + gap + p.paint(kindColours[c.Kind], kind) + gap + resource
 	key, room := pad(c.Key, p.key), 0
-	if width := p.width(); width > 0 {
-		taken := columns(now + gap + kind + gap + resource + gap)
+	if width > 0 {
+		taken := columns(now + gap + kind + gap + resource)
 		if taken+leastKey > width { // too narrow for anything but the beginning
-			return shorten(now+gap+kind+gap+resource+gap+c.Key, width) + "\n", nil
+			return shorten(now+gap+kind+gap+resource+c.Key, width) + "\n", nil
 		}
 		key, room = p.share(c, width-taken)
 		if room <= 0 {
@@ -63,7 +68,7 @@ func (p *linePrinter) share(c change, left int) (key string, room int) {
 	if key = pad(c.Key, p.key); columns(key)+need <= left {
 		return key, left - columns(key)
 	}
-	key = shortenMiddle(c.Key, max(leastKey, left-need, left/3))
+	key = shortenMiddle(c.Key, max(leastKey, left-need, left*2/5))
 	return key, left - columns(key)
 }
 
@@ -213,7 +218,10 @@ func valueText(p palette, f diff.Change, value, pair int) string {
 	case f.New == hiddenChanged:
 		return shorten("changed "+hidden, value+len("+ "))
 	case f.Op == diff.Added:
-		return p.paint(green, "+ "+shorten(gist(f.New, value), value))
+		if reason := reasonOf(f.New); reason != "" && columns(inline(f.New)) > value {
+			return p.paint(green, shorten(reason, value+len("+ ")))
+		}
+		return p.paint(green, "+ "+shorten(inline(f.New), value))
 	case f.Op == diff.Removed:
 		return p.paint(red, "- "+shorten(inline(f.Old), value))
 	}
@@ -224,16 +232,13 @@ func valueText(p palette, f diff.Change, value, pair int) string {
 	return p.paint(faint, before) + " → " + p.paint(bold, after)
 }
 
-// gist is a value in one line, or, of what has a reason and does not fit into so many
-// columns, just that.
-func gist(v any, most int) string {
-	text := inline(v)
-	if m, ok := v.(map[string]any); ok && columns(text) > most {
-		if reason, ok := m["reason"].(string); ok {
-			return word(reason)
-		}
+// reasonOf is what says most of a state, as that of a container.
+func reasonOf(v any) string {
+	m, _ := v.(map[string]any)
+	if reason, ok := m["reason"].(string); ok {
+		return word(reason)
 	}
-	return text
+	return ""
 }
 
 // joined puts two phrases side by side, if there are two.

@@ -49,6 +49,6 @@ func (f *outputFlags) align(p printer, targets []*target) {
 		for _, t := range targets {
 			lp.resource = max(lp.resource, len(t.name))
 		}
-		lp.key = keyColumn
+		lp.key, lp.only = keyColumn, len(targets) == 1
 	}
 }

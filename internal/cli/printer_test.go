@@ -198,13 +198,17 @@ func crash(t *testing.T) change {
 
 func TestCrashTakesOneLine(t *testing.T) {
 	for width, want := range map[int]string{
-		80:  "09:26:53  updated  pods  shop/fronte…x2z4q  …waiting: + CrashLoopBackOff; +6",
+		80:  "09:26:53  updated  pods  shop/frontend-…-x2z4q  …waiting: CrashLoopBackOff; +6",
 		160: "status.containerStatuses[web].state.waiting: + {reason: CrashLoopBackOff}; …restartCount: 6 → 7; +5 more",
 	} {
 		p := &linePrinter{width: func() int { return width }, resource: 4, key: keyColumn}
 		if got := must(p.text(crash(t)))(t); !strings.Contains(got, want) || strings.Count(got, "\n") != 1 || columns(got) > width+1 {
 			t.Errorf("got  %q\nwant one line of %d columns with %q", got, width, want)
 		}
+	}
+	only := &linePrinter{width: func() int { return 80 }, resource: 4, key: keyColumn, only: true}
+	if got, want := must(only.text(crash(t)))(t), "09:26:53  updated  shop/frontend-7…8-x2z4q  …waiting: CrashLoopBackOff; +6"; !strings.HasPrefix(got, want) {
+		t.Errorf("of one resource: got %q, want %q", got, want)
 	}
 	whole := must((&linePrinter{width: func() int { return 0 }}).text(crash(t)))(t)
 	if strings.Contains(whole, "more") || !strings.Contains(whole, "status.conditions[Ready].status: True → False") {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -56,12 +57,12 @@ func (s *session) living() string {
 		count(s.totals.events(), "event"), s.totals.byKind(), time.Since(s.began).Truncate(time.Second)))
 }
 
-// showPanel writes the panel anew each second, once everything is synced.
+// showPanel writes the panel anew each second, once anything is synced.
 func (s *session) showPanel(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
-		if s.syncing() == "" {
+		if slices.ContainsFunc(s.targets, func(t *target) bool { return t.sub.HasSynced() }) {
 			s.screen.setPanel(s.panel())
 		}
 		select {

@@ -24,6 +24,7 @@ func TestTopFindsAHotLoop(t *testing.T) {
 	demo := start(t, "demo", "--objects", "100", "--rate", "20", "--write-kubeconfig", path)
 	demo.notes.Await(t, "kubectl --kubeconfig")
 	srv := must((&connection{kubeconfig: path}).load())(t)
+	srv.config.QPS = -1
 	client := must(kubernetes.NewForConfig(srv.config))(t).AppsV1()
 	all := must(client.Deployments(metav1.NamespaceAll).List(t.Context(), metav1.ListOptions{}))(t).Items
 	fought, looped := all[0], all[1]

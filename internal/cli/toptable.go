@@ -9,12 +9,18 @@ import (
 	"github.com/kinform/kinform/internal/hot"
 )
 
+// recently is for how long a finding stands in the live table after it happened last.
+const recently = time.Minute
+
 // panel is the live table: as much of what changes at the moment as the terminal has
 // lines for.
 func (f *topFlags) panel(s *screen, t *hot.Tracker) []string {
 	const around = 3 // a head, an empty line, and findings
 	rows := min(f.rows, max(1, (s.height()-2)/len(f.by)-around))
-	lines := f.tables(t.Lately(time.Now(), rows), true, s.colours, s.width())
+	now := time.Now()
+	r := t.Lately(now, rows)
+	r.Findings = slices.DeleteFunc(r.Findings, func(f hot.Finding) bool { return now.Sub(f.Last) > recently })
+	lines := f.tables(r, true, s.colours, s.width())
 	return lines[:min(len(lines), max(1, s.height()-2))]
 }
 

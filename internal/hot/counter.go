@@ -19,7 +19,7 @@ type entry struct {
 	over                    uint64 // what it took over from those that it replaced
 	added, updated, deleted uint64
 	rate                    float64 // a second, at the time of last
-	last                    time.Time
+	since, last             time.Time
 	object                  *object // of an object: what has changed, and who did it
 	place                   int     // in the heap
 }
@@ -53,7 +53,7 @@ func newCounter(most int64) *counter { return &counter{most: most, entries: map[
 func (c *counter) add(name, kind string, now time.Time) *entry {
 	e := c.entries[name]
 	if e == nil {
-		e = &entry{name: name, last: now}
+		e = &entry{name: name, since: now, last: now}
 		e.over = c.makeRoom(e.bytes())
 		e.count = e.over
 		c.entries[name] = e

@@ -144,21 +144,25 @@ func TestFindings(t *testing.T) {
 	for i := range 40 {
 		add(i, "deployments", "shop/web", "spec.replicas", []string{"scaler", "gitops"}[i%2])
 		add(i, "deployments", "shop/web", "status.readyReplicas", "deployment-controller")
-		add(i, "widgets", "shop/w", "status.lastSeen", "widget-controller")
+		add(i/2, "widgets", "shop/w", "status.lastSeen", "widget-controller")
 		add(i, "pods", "shop/calm", "status.phase", []string{"kubelet", "kubelet", "janitor"}[min(i/15, 2)]) // one hands over to the other
 		add(i, "leases", "kube-system/x", "spec.renewTime", []string{"a", "b", "c"}[i%3])
+	}
+	for i := range 20 { // begins late
+		add(4000+i/4, "jobs", "shop/late", "status.active", "jobs")
 	}
 	for i := range 10 {
 		add(4*i, "leases", "kube-system/leader", "spec.renewTime", "leader")
 	}
 	var got []string
-	for _, f := range tr.Report(start.Add(40*time.Second), 10).Findings {
+	for _, f := range tr.Report(start.Add(4010*time.Second), 10).Findings {
 		got = append(got, f.Text)
 	}
 	want := []string{
 		"leases kube-system/x: managers a, b and c change spec.renewTime in turn, 39 times in 38 s",
 		"deployments shop/web: managers gitops and scaler change spec.replicas in turn, 39 times in 38 s",
-		"widgets shop/w: manager widget-controller changes status.lastSeen again and again, 40 times in 40 s",
+		"jobs shop/late: manager jobs changes status.active again and again, 20 times in 4 s",
+		"widgets shop/w: manager widget-controller changes status.lastSeen again and again, 40 times in 19 s",
 	}
 	if !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -190,10 +190,12 @@ func (o *object) fights() []Finding {
 
 // loop finds out whether one manager changes the object all the time.
 func (e *entry) loop(lasted float64) (Finding, bool) {
-	if e.updated < leastUpdates || float64(e.updated)/lasted < leastRate {
+	if e.updated < leastUpdates || max(float64(e.updated)/lasted, e.rate) < leastRate {
 		return Finding{}, false
 	}
-	f := Finding{Kind: Loop, Resource: e.object.kind, Key: e.object.key, Times: e.updated, Seconds: lasted, Last: e.last}
+	f := Finding{
+		Kind: Loop, Resource: e.object.kind, Key: e.object.key, Times: e.updated, Seconds: e.last.Sub(e.since).Seconds(), Last: e.last,
+	}
 	if who := names(e.object.writers); len(who) > 0 {
 		var known, most uint64
 		for _, w := range e.object.writers {

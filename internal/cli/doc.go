@@ -7,13 +7,18 @@
 //     and hands each change to a printer.
 //  3. A printer (line.go, json.go, unified.go) makes text of a change. Secrets are
 //     hidden before a printer sees them (redact.go).
-//  4. The screen (screen.go) puts text and the progress line onto the terminal.
+//  4. The screen (screen.go) puts text, a live panel and the progress line onto the
+//     terminal. What people see there fits its width (columns.go, table.go).
 //
 // The demo adds a server and a cluster, and at its end compares the caches with
 // the server's lists and with what the events add up to (verify.go,
 // demoresource.go).
 //
-// dump.go runs informers only to describe them.
+// top.go is a session whose printer counts (package hot). dump.go and get.go run
+// informers until they have synced (gather.go), to describe them, and to query what they
+// hold (query.go). bench.go starts the program again for each side (benchparent.go,
+// benchside.go). Completion and manual pages are made of the commands themselves
+// (completion.go, man.go).
 //
 // Everything that goes wrong is reported by problem.go: what, why, and what to do.
 //

@@ -112,13 +112,18 @@ func TestTopAsJSON(t *testing.T) {
 
 func TestTopOfNothing(t *testing.T) {
 	s := newServer(t)
-	code, out, notes := run(t, "top", "--kubeconfig", s.kubeconfig, "--for", "300ms")
-	if code != 0 || out != "nothing has changed\n" || !strings.Contains(notes, "watching horizontalpodautoscalers") || !strings.Contains(notes, "0 events") {
-		t.Errorf("exit code %d, output %q, said %q", code, out, notes)
+	p := start(t, "top", "--kubeconfig", s.kubeconfig)
+	p.notes.Await(t, "watching horizontalpodautoscalers")
+	p.notes.Await(t, "watching deployments")
+	if code := p.interrupt(t); code != 0 || p.out.String() != "nothing has changed\n" {
+		t.Errorf("exit code %d, output %q", code, p.out)
 	}
-	code, _, notes = run(t, "top", "all", "--kubeconfig", s.kubeconfig, "--for", "300ms")
-	if code != 0 || !strings.Contains(notes, "watching secrets") || !strings.Contains(notes, "watching customresourcedefinitions") {
-		t.Errorf("exit code %d, said %q", code, notes)
+	p.notes.Await(t, "0 events")
+	p = start(t, "top", "all", "--kubeconfig", s.kubeconfig)
+	p.notes.Await(t, "watching secrets")
+	p.notes.Await(t, "watching customresourcedefinitions")
+	if code := p.interrupt(t); code != 0 {
+		t.Errorf("exit code %d", code)
 	}
 }
 

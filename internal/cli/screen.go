@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -163,7 +164,7 @@ func (s *screen) hideLocked() {
 		_, _ = io.WriteString(s.notes, eraseLine)
 	}
 	if len(s.panel) > 0 {
-		_, _ = fmt.Fprintf(s.out, eraseLines, len(s.panel))
+		_, _ = fmt.Fprintf(s.out, eraseLines, occupied(s.panel, s.width()))
 	}
 }
 
@@ -175,3 +176,17 @@ func (s *screen) showLocked() {
 		_, _ = io.WriteString(s.notes, s.progress)
 	}
 }
+
+// occupied is how many lines of a terminal some text takes: a window that has become
+// narrower since then has broken it.
+func occupied(lines []string, width int) int {
+	n := len(lines)
+	for _, line := range lines {
+		if width > 0 {
+			n += max(0, columns(colourCodes.ReplaceAllString(line, ""))-1) / width
+		}
+	}
+	return n
+}
+
+var colourCodes = regexp.MustCompile("\x1b\\[[0-9;]*m")

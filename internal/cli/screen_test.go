@@ -41,3 +41,20 @@ func TestScreenWithoutTerminal(t *testing.T) {
 		t.Errorf("got %q, %v, want only the note", raw, err)
 	}
 }
+
+func TestScreenKeepsThePanelBelowTheText(t *testing.T) {
+	var b bytes.Buffer
+	width := 10
+	s := newScreen(&b, &b)
+	s.wide, s.width = true, func() int { return width }
+	s.setPanel([]string{"\x1b[1mA 12345678\x1b[0m", "B"})
+	s.note("text")
+	width = 5 // the first line is two now
+	s.setPanel([]string{"C"})
+	s.setPanel([]string{"C"}) // nothing new
+	s.setPanel(nil)
+	want := "\x1b[1mA 12345678\x1b[0m\nB\n" + "\x1b[2A\x1b[Jtext\n\x1b[1mA 12345678\x1b[0m\nB\n" + "\x1b[3A\x1b[JC\n" + "\x1b[1A\x1b[J"
+	if got := b.String(); got != want {
+		t.Errorf("got\n%q\nwant\n%q", got, want)
+	}
+}

@@ -62,18 +62,22 @@ func (t *table) lines(width int) []string {
 	return lines
 }
 
-// narrow takes away from the widest columns of texts until all fit.
+// narrow takes away from the widest columns of texts until all fit, and twice as much
+// from the last one: what it is stands before what there is to say about it.
 func (t *table) narrow(widths []int, width int) {
 	over := len(gap)*(len(widths)-1) - width
 	for _, w := range widths {
 		over += w
 	}
 	for ; over > 0; over-- {
-		widest := -1
+		widest, most := -1, 0
 		for i, w := range widths {
-			text := i >= len(t.right) || !t.right[i]
-			if text && w > leastColumn && (widest < 0 || w >= widths[widest]) {
-				widest = i
+			weight := w
+			if i == len(widths)-1 {
+				weight *= 2
+			}
+			if text := i >= len(t.right) || !t.right[i]; text && w > leastColumn && weight >= most {
+				widest, most = i, weight
 			}
 		}
 		if widest < 0 {

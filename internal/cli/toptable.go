@@ -38,9 +38,7 @@ func (f *topFlags) tables(r hot.Report, live bool, p palette, width int) []strin
 			if live {
 				rate = row.Rate
 			}
-			t.add(append([]string{
-				fmt.Sprintf("%.1f", rate), atMost(row), thousands(row.Added), thousands(row.Updated), thousands(row.Deleted),
-			}, topName(by, row)...)...)
+			t.add(append([]string{fmt.Sprintf("%.1f", rate), atMost(row)}, topCells(by, row)...)...)
 		}
 		if len(rows) > 0 {
 			lines = append(append(lines, t.painted(p, width)...), "")
@@ -75,12 +73,11 @@ func findings(r hot.Report, live bool, p palette, width int) []string {
 }
 
 func topTable(by string) *table {
-	t := &table{head: []string{"A SECOND", "CHANGES", "ADDED", "UPDATED", "DELETED"}}
-	t.numbers(len(t.head))
-	if by == "object" {
-		t.head = append(t.head, "OBJECT", "MANAGERS", "FIELDS")
-	} else {
-		t.head = append(t.head, strings.ToUpper(by))
+	t := &table{head: []string{"A SECOND", "CHANGES", "OBJECT", "MANAGERS", "FIELDS"}}
+	t.numbers(2)
+	if by != "object" {
+		t.head = append(t.head[:2], "ADDED", "UPDATED", "DELETED", strings.ToUpper(by))
+		t.numbers(5)
 	}
 	return t
 }
@@ -97,9 +94,9 @@ func atMost(r hot.Row) string {
 	return thousands(r.Changes)
 }
 
-func topName(by string, r hot.Row) []string {
+func topCells(by string, r hot.Row) []string {
 	if by != "object" {
-		return []string{r.Name}
+		return []string{thousands(r.Added), thousands(r.Updated), thousands(r.Deleted), r.Name}
 	}
 	return []string{r.Resource + " " + r.Name, some(r.Managers, 2), some(r.Fields, 2)}
 }

@@ -68,6 +68,16 @@ func TestRates(t *testing.T) {
 	}
 }
 
+func TestRateOfTheFirstSeconds(t *testing.T) {
+	tr := NewTracker(start, 0)
+	for i := range 20 {
+		tr.Add(Change{Time: start.Add(time.Duration(i) * 100 * time.Millisecond), Type: Updated, Resource: "pods", Key: "a/b"})
+	}
+	if got := tr.Lately(start.Add(2*time.Second), 1).Objects[0].Rate; got < 9 || got > 11 {
+		t.Errorf("got %g a second, want ten", got)
+	}
+}
+
 func state(t *testing.T, text string) (object map[string]any, managed any) {
 	t.Helper()
 	if err := yaml.Unmarshal([]byte(text), &object); err != nil {

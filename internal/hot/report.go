@@ -3,6 +3,7 @@ package hot
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -119,10 +120,12 @@ func (t *Tracker) report(now time.Time, rows int, order func(a, b *entry) int) R
 	}
 }
 
+// row is what is reported of an entry. A rate of less time than the window is of that
+// time.
 func (e *entry) row(now time.Time, lasted float64) Row {
 	r := Row{
 		Name: e.name, Changes: e.count, Over: e.over, Added: e.added, Updated: e.updated, Deleted: e.deleted,
-		Rate: e.rateAt(now), Mean: float64(e.count) / lasted,
+		Rate: e.rateAt(now) / (1 - math.Exp(-lasted/window.Seconds())), Mean: float64(e.count) / lasted,
 	}
 	if o := e.object; o != nil {
 		r.Resource, r.Name = o.kind, o.key

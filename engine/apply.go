@@ -147,6 +147,8 @@ type List struct {
 	// Incomplete: some objects could not be read, so what is missing from the
 	// list is kept: it may be one of them. In a new epoch, nothing is.
 	Incomplete bool
+	// Rejected: of some objects the last good state is listed.
+	Rejected bool
 }
 
 // Stored is a list that is in the store and not delivered yet. The collection has no
@@ -189,6 +191,7 @@ func (c *Collection) Store(p *Partition, list List, version Version) *Stored {
 	deltas := make([]Delta, 0, n+1)
 	c.change(n, inParts(changed, gone), func(t *table, part []indexedChange) { deltas = c.step(t, part, rep, deltas) })
 	p.reach(version)
+	p.confirm()
 	changes := deltas
 	deltas = c.first(p, deltas)
 	return &Stored{Changes: n, Gone: gone, c: c, deltas: deltas, changes: changes}

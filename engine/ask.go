@@ -59,7 +59,11 @@ func (p *Partition) askNow() {
 		p.mu.Unlock()
 		return
 	}
-	if wait := max(askAfter-time.Since(p.movedAt), askPause-time.Since(p.askedAt)); wait > 0 {
+	wait := max(askAfter-time.Since(p.movedAt), askPause-time.Since(p.askedAt))
+	if p.unconfirmed { // which the server is being asked about
+		wait = max(wait, askAfter)
+	}
+	if wait > 0 {
 		p.armed = true
 		p.timer.Reset(wait)
 		p.mu.Unlock()

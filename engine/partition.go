@@ -25,6 +25,8 @@ type Partition struct {
 	version Version
 	// unordered: that a version was reached does not say that all before it was.
 	unordered bool
+	// unconfirmed: the version is what the disk had, and proves nothing of the server.
+	unconfirmed bool
 	// absent: the server does not serve the resource.
 	absent  bool
 	waiters waiterHeap           // those for whom the version is too low
@@ -61,6 +63,20 @@ func (p *Partition) reach(v Version) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.version, p.movedAt, p.absent = v, time.Now(), false
+}
+
+// restore notes that the store has what the disk had of a version.
+func (p *Partition) restore(v Version) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.version, p.unconfirmed = v, true
+}
+
+// confirm notes that what the store has reached is what the server has.
+func (p *Partition) confirm() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unconfirmed = false
 }
 
 // lose notes that the server does not serve the resource, so that it has no objects.
@@ -108,7 +124,7 @@ func (p *Partition) answer(c *Collection, changes []Change, unordered bool) {
 // reachedLocked reports whether the store has everything up to a version; zero stands
 // for the first list.
 func (p *Partition) reachedLocked(version uint64) bool {
-	return !p.unordered && p.version.number != 0 && p.version.number >= version
+	return !p.unordered && !p.unconfirmed && p.version.number != 0 && p.version.number >= version
 }
 
 // has reports whether the store has what a waiter waits for.

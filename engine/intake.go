@@ -62,6 +62,7 @@ func (r *Reflector) add(list *List, item Item) {
 		r.collection.reject("", err)
 	case errors.As(err, &known):
 		r.collection.reject(known.key, err)
+		list.Rejected = true
 		if known.held != nil {
 			list.Records = append(list.Records, known.held)
 		}
@@ -81,6 +82,7 @@ func (r *Reflector) replace(ctx context.Context, list List, version Version) {
 	if r.incomplete++; !list.Incomplete {
 		r.incomplete = 0
 	}
+	r.missed = list.Rejected
 	version = r.in.weigh(ctx, list.Records, version)
 	if r.in.trusted && !list.NewEpoch && r.goesBack(list.Records) {
 		r.distrust()
@@ -265,6 +267,7 @@ func (r *Reflector) takeRejected(known *rejection, gone bool, batch []Change) []
 	r.collection.reject(known.key, known)
 	r.brought = true
 	held := known.held
+	r.missed = r.missed || !gone
 	if gone && held != nil && !known.version.Before(held.Version()) {
 		batch = append(batch, Change{Record: held, Gone: true})
 	}

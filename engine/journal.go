@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,7 +14,8 @@ import (
 // reflector never waits for the disk: what has to be written is bounded in bytes, and
 // when it is too much, it is dropped, and the whole store written instead, later.
 type journal struct {
-	file       *snapshot.File
+	file       *snapshot.File // nil until it could be opened
+	open       func() (*snapshot.File, error)
 	collection *Collection
 	part       *Partition
 	source     string
@@ -27,9 +29,10 @@ type journal struct {
 	weight  int64 // of what waits, in bytes
 	version Version
 	seen    time.Time
-	dirty   bool  // something has to be written, be it only a version
-	behind  bool  // the file does not lead to what waits: the whole has to be written
-	void    error // why nothing can be written at present
+	grave   *snapshot.Grave // the last deletion since the last list
+	dirty   bool            // something has to be written, be it only a version
+	behind  bool            // the file does not lead to what waits: the whole has to be written
+	void    error           // why nothing can be written at present
 
 	wake chan struct{}
 	stop chan struct{}
@@ -50,18 +53,26 @@ const (
 	wholeShare = 20
 )
 
+// openAgain is how soon a file is tried again that could not be opened or written.
+var openAgain = Backoff{First: 10 * time.Second, Most: 5 * time.Minute}
+
 // newJournal starts to write. A store that did not come from the file has to be written
-// whole.
+// whole. A file that could not be opened is tried again: who has it may end.
 func newJournal(r *Reflector, f *snapshot.File) *journal {
 	j := &journal{
-		file: f, collection: r.collection, part: r.part, source: r.source.String(), status: &r.status, every: r.options.Snapshot.Every,
+		file: f, open: func() (*snapshot.File, error) { return r.options.Snapshot.Open(r.part.namespace) },
+		collection: r.collection, part: r.part, source: r.source.String(), status: &r.status, every: r.options.Snapshot.Every,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	if j.every <= 0 {
 		j.every = time.Second
 	}
+	if f == nil {
+		j.failures = 1
+		j.wholeAt = time.Now().Add(openAgain.delay(1, nil))
+	}
 	if r.unconfirmed {
-		j.version = r.version
+		j.version, j.grave = r.version, r.buried
 	} else {
 		j.behind = true
 		if !r.version.IsZero() {
@@ -82,18 +93,32 @@ func (j *journal) begin() {
 
 // note takes the changes of a batch. The lock is held.
 func (j *journal) note(batch []Change) {
-	if j == nil || j.behind {
+	if j == nil {
+		return
+	}
+	j.bury(batch)
+	if j.behind {
 		return
 	}
 	for _, ch := range batch {
 		j.weight += int64(ch.Record.Size()) + deltaSize
 	}
 	if j.weight > journalBudget {
-		j.behind, j.waiting, j.weight = true, nil, 0
+		j.behind, j.waiting, j.weight, j.dirty = true, nil, 0, true
 		return
 	}
 	j.waiting = append(j.waiting, batch...)
 	j.dirty = j.dirty || len(batch) > 0
+}
+
+// bury notes the last deletion of a batch.
+func (j *journal) bury(batch []Change) {
+	for _, ch := range slices.Backward(batch) {
+		if ch.Gone && ch.Record.number != 0 && ch.Record.uid != (uid{}) {
+			j.grave = &snapshot.Grave{Key: ch.Record.key, UID: ch.Record.UID(), Version: ch.Record.Version().String()}
+			return
+		}
+	}
 }
 
 // finish notes the version that the store has reached, or why that cannot be continued.
@@ -142,15 +167,15 @@ func (j *journal) end(deltas []Delta, v Version, void error) {
 		}
 		j.note(batch)
 	}
+	j.grave = nil // with which version those ended that a list lacks, nobody said
 	j.finish(v, void)
 }
 
-// empty notes that the resource is gone, and its versions with it.
+// empty notes, in place of finish, that the resource is gone, and its versions with it.
 func (j *journal) empty() {
 	if j == nil {
 		return
 	}
-	j.begin()
 	j.finish(Version{}, errors.New("the resource is not served"))
 }
 
@@ -165,7 +190,9 @@ func (j *journal) run() {
 				j.wholeAt = time.Time{}
 				j.write()
 			}
-			j.failed(j.file.Close(), false)
+			if j.file != nil {
+				j.failed(j.file.Close(), false)
+			}
 			return
 		}
 		if wait := max(j.every, j.unwritten()); !j.pause(wait) {
@@ -211,13 +238,13 @@ func (j *journal) again() {
 func (j *journal) write() bool {
 	j.mu.Lock()
 	batch, void, behind := j.waiting, j.void, j.behind
-	mark := snapshot.Mark{Version: j.version.String(), Seen: j.seen}
+	mark := snapshot.Mark{Version: j.version.String(), Seen: j.seen, Grave: j.grave}
 	written := j.version
 	if !j.dirty || void == nil && j.version.IsZero() {
 		j.mu.Unlock()
 		return true
 	}
-	whole := behind || j.file.Worn()
+	whole := behind || j.file == nil || j.file.Worn()
 	if whole && void == nil && time.Now().Before(j.wholeAt) {
 		j.behind, j.waiting, j.weight = true, nil, 0
 		j.mu.Unlock()
@@ -232,6 +259,10 @@ func (j *journal) write() bool {
 	j.mu.Unlock()
 	k := j.collection.Kinds()
 	mark.APIVersion, mark.Kind = k.APIVersion, k.Kind
+	if err := j.reopen(); err != nil {
+		j.failed(err, true)
+		return false
+	}
 	if void != nil {
 		return j.discard(void)
 	}
@@ -250,6 +281,20 @@ func (j *journal) write() bool {
 	}
 	j.wrote(written)
 	return true
+}
+
+// reopen opens the file, if that has failed so far.
+func (j *journal) reopen() (err error) {
+	if j.file != nil {
+		return nil
+	}
+	if j.file, err = j.open(); err != nil {
+		j.file = nil
+		return err
+	}
+	path := j.file.Path()
+	j.status.update(func(s *Status) { s.Snapshot.Path = path })
+	return nil
 }
 
 // discard removes the file: nobody can go on from what it has.
@@ -281,7 +326,7 @@ func (j *journal) failed(err error, retry bool) {
 	if !retry {
 		return
 	}
-	j.wholeAt = time.Now().Add(Backoff{First: 10 * time.Second, Most: 5 * time.Minute}.delay(j.failures, nil))
+	j.wholeAt = time.Now().Add(openAgain.delay(j.failures, nil))
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.behind, j.waiting, j.weight, j.dirty = true, nil, 0, true

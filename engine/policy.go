@@ -109,6 +109,7 @@ func (r *Reflector) missing(err error) bool {
 // empty empties the store, as the resource is not served.
 func (r *Reflector) empty(err error) {
 	r.version, r.consistent, r.suspect, r.incomplete, r.emptied = Version{}, false, false, 0, true
+	r.journal.begin()
 	stored := r.collection.Store(r.part, List{}, Version{})
 	r.part.lose()
 	r.part.answer(r.collection, nil, false)

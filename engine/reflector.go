@@ -128,6 +128,8 @@ type Reflector struct {
 	// store has nothing of it, for that reason.
 	absent  int
 	emptied bool
+	// missed: an object could not be taken as it is now, and the store has an older state.
+	missed bool
 	// refused is what ended Run, if the policy had it do so.
 	refused error
 }
@@ -213,7 +215,7 @@ func (r *Reflector) list(ctx context.Context) state {
 	case r.version.IsZero() && !r.options.ConsistentFirstList:
 		o.ResourceVersion = "0"
 	}
-	r.in.distrust = r.consistent
+	r.in.distrust = r.consistent || r.unconfirmed
 	list, version, err := r.readList(ctx, o)
 	r.in.distrust, r.in.stored = false, nil
 	switch {
@@ -243,7 +245,7 @@ func (r *Reflector) list(ctx context.Context) state {
 		r.consistent = true
 		return r.list
 	}
-	list.Current = r.renewing || (r.order.disordered || r.order.unordered) && !r.order.apart
+	list.Current = r.renewing || r.unconfirmed || (r.order.disordered || r.order.unordered) && !r.order.apart
 	r.unpaged = false
 	r.replace(ctx, list, version)
 	if o.ResourceVersion == "" {

@@ -1,11 +1,9 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/kinform/kinform/snapshot"
@@ -59,24 +57,16 @@ type warmth struct {
 	// outdated are states on disk which the server was found not to have any more: the
 	// watch has to bring what became of them.
 	outdated []*Record
+	// buried is the last end of an object that the disk knows of; nil: none.
+	buried *snapshot.Grave
 }
 
-var (
-	// errUnconfirmed ends a watch that does not get to where the server was.
-	errUnconfirmed = errors.New("the watch has not reached what the server had when it was asked")
-	// errUnproven: none of the objects on disk shows that the server is the same one.
-	errUnproven = errors.New("none of the newest objects on disk is on the server: it may be another one, or much has changed")
-	// errDiverged: an object is in a state that the history does not lead to.
-	errDiverged = errors.New("the server does not have what is on disk, and did not change it: its history went back")
-)
+// errUnconfirmed ends a watch that does not get to where the server was.
+var errUnconfirmed = errors.New("the watch has not reached what the server had when it was asked")
 
-const (
-	// confirmIn is how long the first watch is asked to last. Servers send a bookmark
-	// two seconds before a watch ends, which says that all that happened has been sent.
-	confirmIn = 3 * time.Second
-	// witnesses is how many objects are asked for, one after the other.
-	witnesses = 3
-)
+// confirmIn is how long the first watch is asked to last. Servers send a bookmark two
+// seconds before a watch ends, which says that all that happened has been sent.
+const confirmIn = 3 * time.Second
 
 // openSnapshot opens the snapshot and fills the store from it, unless the store is filled.
 // What it returns closes it again.
@@ -86,13 +76,17 @@ func (r *Reflector) openSnapshot() (done func()) {
 		return func() {}
 	}
 	f, err := r.options.Snapshot.Open(r.part.namespace)
+	r.status.update(func(s *Status) {
+		if !r.unconfirmed {
+			s.Snapshot = SnapshotStatus{}
+		}
+		if s.Snapshot.Failure = err; err == nil {
+			s.Snapshot.Path = f.Path()
+		}
+	})
 	if err != nil {
-		r.setAside(err)
-		r.status.update(func(s *Status) { s.Snapshot.Failure = err })
-		return func() {}
-	}
-	r.status.update(func(s *Status) { s.Snapshot = SnapshotStatus{Path: f.Path()} })
-	if r.version.IsZero() {
+		r.setAside(err) // the journal tries again
+	} else if r.version.IsZero() {
 		if err := r.restore(f); err != nil {
 			r.setAside(err)
 		}
@@ -133,8 +127,8 @@ func (r *Reflector) restore(f *snapshot.File) error {
 	c := r.collection
 	c.kind.Store(&Kinds{mark.APIVersion, mark.Kind})
 	c.restore(r.part, all, !r.options.Snapshot.OnlyChanges)
-	r.part.reach(version)
-	r.version, r.unconfirmed, r.target = version, true, Version{}
+	r.part.restore(version)
+	r.version, r.unconfirmed, r.target, r.buried = version, true, Version{}, mark.Grave
 	r.order.relisted(version, Version{}, true)
 	r.status.update(func(s *Status) {
 		s.Version, s.LastContact = version, mark.Seen
@@ -192,113 +186,6 @@ func (c *Collection) first(p *Partition, changes []Delta) []Delta {
 	return deltas
 }
 
-// prove asks the server for the newest objects that the disk had. One that it has in the
-// very state that we have proves that it is the same server, and that its history is the
-// one we know, up to there. One that it has in a later state proves the first. One in an
-// older state proves that the history went back, and so does one that is gone, or in a
-// later state, if the watch does not bring that.
-func (r *Reflector) prove(ctx context.Context) state {
-	r.status.enter(Listing)
-	same := false
-	r.target, r.outdated = Version{}, nil
-	newest := r.newestOf(witnesses)
-	if len(newest) == 0 {
-		return r.renew // there is nothing that could prove anything, and little to list
-	}
-	for _, w := range newest {
-		o := ListOptions{Probe: true, ResourceVersion: r.version.String(), Object: w.key}
-		version, found, err := r.ask(ctx, min(r.options.Silence, catchUp), o)
-		if isAhead(err) || isExpired(err) || err == errStalled || err == nil && version.Before(r.version) {
-			o.ResourceVersion = "" // that server may lag behind, or its history have gone back
-			version, found, err = r.ask(ctx, r.options.Silence, o)
-		}
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil && isTransient(err):
-			return r.failed(err, r.prove)
-		case err != nil:
-			return r.list // which has more to say about it
-		case version.Before(r.version):
-			return r.relistAll(errDiverged)
-		case found != nil && found.uid == w.uid && found.number != w.number && found.number <= r.version.number:
-			return r.relistAll(errDiverged)
-		}
-		if r.target.Before(version) || r.target.IsZero() {
-			r.target = version
-		}
-		same = same || found != nil && found.uid == w.uid
-		if found != nil && found.uid == w.uid && found.number == w.number {
-			break
-		}
-		r.outdated = append(r.outdated, w)
-	}
-	if !same {
-		return r.relistAll(errUnproven)
-	}
-	r.suspect, r.probedAt = false, time.Now()
-	if r.caughtUp(nil) {
-		return r.relistAll(errDiverged)
-	}
-	return r.watch
-}
-
-// relistAll has a consistent list replace what came from disk. What is the same byte for
-// byte stays.
-func (r *Reflector) relistAll(why error) state {
-	r.setAside(why)
-	return r.renew
-}
-
-// newestOf returns the records of the partition that have changed last, newest first.
-func (r *Reflector) newestOf(n int) []*Record {
-	var newest []*Record
-	for rec := range r.collection.recordsOf(r.part) {
-		if rec.number == 0 || rec.number > r.version.number || rec.uid == (uid{}) {
-			continue
-		}
-		at, _ := slices.BinarySearchFunc(newest, rec, func(a, b *Record) int {
-			if a.number > b.number {
-				return -1
-			}
-			return 1
-		})
-		if at < n {
-			newest = slices.Insert(newest, at, rec)[:min(len(newest)+1, n)]
-		}
-	}
-	return newest
-}
-
-// ask returns the version of a list of one object, and its state, if it is there.
-func (r *Reflector) ask(ctx context.Context, silence time.Duration, o ListOptions) (v Version, found *Record, err error) {
-	dog := newWatchdog(ctx, silence)
-	defer dog.release()
-	stream, err := r.source.List(dog, o)
-	if err != nil {
-		return v, nil, dog.cause(err)
-	}
-	defer stream.Close()
-	for {
-		item, err := stream.Next()
-		switch {
-		case err == io.EOF:
-			return ParseVersion(stream.Meta().ResourceVersion), found, nil
-		case err != nil:
-			return v, nil, dog.cause(err)
-		}
-		if r.in.meta.Scan(item.Format, item.Bytes) != nil {
-			continue // a list will report it
-		}
-		m := &r.in.meta
-		r.in.lookup(m.Namespace, m.Name) // which builds the key
-		if string(r.in.key) == o.Object {
-			id, _ := uidOf(m.UID)
-			found = &Record{uid: id, number: ParseVersion(m.ResourceVersion).number}
-		}
-	}
-}
-
 // watchTimeout is how long the next watch is asked to last.
 func (r *Reflector) watchTimeout() time.Duration {
 	if r.unconfirmed {
@@ -334,6 +221,8 @@ func (r *Reflector) caughtUp(err error) (diverged bool) {
 	}
 	c.write.Lock()
 	stored := &Stored{c: c, deltas: c.first(r.part, nil)}
+	r.part.confirm()
+	r.part.answer(c, nil, r.incomparable())
 	overcome := r.healthy(true)
 	stored.Deliver()
 	r.confirmed()
@@ -359,6 +248,10 @@ func (r *Reflector) worthKeeping() (Version, error) {
 		return Version{}, errors.New("the server's versions do not say what happened before and after")
 	case r.incomplete > 0:
 		return Version{}, errIncomplete
+	case r.missed:
+		return Version{}, errors.New("an object could not be taken as it is now")
+	case !r.settleAt.IsZero():
+		return Version{}, errDisorder
 	}
 	return r.version, nil
 }

@@ -29,6 +29,15 @@ type Mark struct {
 	// APIVersion and Kind are what the server called the objects.
 	APIVersion string `json:"apiVersion,omitempty"`
 	Kind       string `json:"kind,omitempty"`
+	// Grave is the last deletion that led to it, if one is known.
+	Grave *Grave `json:"grave,omitempty"`
+}
+
+// Grave says which object was deleted, and the version of its end.
+type Grave struct {
+	Key     string `json:"key"`
+	UID     string `json:"uid"`
+	Version string `json:"version"`
 }
 
 // What an entry begins with.

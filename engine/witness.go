@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"time"
+)
+
+// How a server proves that what the disk has is its own past.
+
+var (
+	// errUnproven: none of the objects on disk shows that the server is the same one.
+	errUnproven = errors.New("none of the newest objects on disk is on the server: it may be another one, or much has changed")
+	// errOtherwise: the same state looks otherwise.
+	errOtherwise = errors.New("the server shows the objects on disk otherwise: its defaults or a conversion have changed")
+	// errDiverged: an object is in a state that the history does not lead to.
+	errDiverged = errors.New("the server does not have what is on disk, and did not change it: its history went back")
+)
+
+// witnesses is how many objects are asked for, one after the other.
+const witnesses = 3
+
+// prove asks the server for the newest objects that the disk had. One that it has in the
+// very state that we have proves that it is the same server, and that its history is the
+// one we know, up to there. One that it has in a later state proves the first. One in an
+// older state proves that the history went back, and so does one that is gone, or in a
+// later state, if the watch does not bring that. One in the same state that looks otherwise
+// shows that a list would bring what no watch does.
+func (r *Reflector) prove(ctx context.Context) state {
+	r.status.enter(Listing)
+	r.target, r.outdated = Version{}, nil
+	newest := r.newestOf(witnesses)
+	if len(newest) == 0 {
+		return r.renew // there is nothing that could prove anything, and little to list
+	}
+	same, proven := false, uint64(0)
+	for _, w := range newest {
+		found, err := r.summon(ctx, w.key)
+		if err != nil {
+			return r.unprovable(ctx, err)
+		}
+		ours := found != nil && found.uid == w.uid
+		switch {
+		case ours && found.number != w.number && found.number <= r.version.number:
+			return r.relistAll(errDiverged)
+		case ours && found.number == w.number && found != w:
+			return r.relistAll(errOtherwise)
+		}
+		if same = same || ours; found == w {
+			proven = w.number
+			break
+		}
+		r.outdated = append(r.outdated, w)
+	}
+	if !same {
+		return r.relistAll(errUnproven)
+	}
+	if err := r.exhume(ctx, proven); err != nil {
+		return r.unprovable(ctx, err)
+	}
+	r.suspect, r.probedAt = false, time.Now()
+	if r.caughtUp(nil) {
+		return r.relistAll(errDiverged)
+	}
+	return r.watch
+}
+
+// summon asks for an object, and notes the version that the server had. It returns the
+// record of the store if that is its state, nil if there is no such object.
+//
+// Possible errors: errDiverged, those of the request.
+func (r *Reflector) summon(ctx context.Context, key string) (*Record, error) {
+	o := ListOptions{Probe: true, ResourceVersion: r.version.String(), Object: key}
+	version, found, err := r.ask(ctx, min(r.options.Silence, catchUp), o)
+	if isAhead(err) || isExpired(err) || err == errStalled || err == nil && version.Before(r.version) {
+		o.ResourceVersion = "" // that server may lag behind, or its history have gone back
+		version, found, err = r.ask(ctx, r.options.Silence, o)
+	}
+	if err == nil && version.Before(r.version) {
+		err = errDiverged
+	}
+	if r.target.Before(version) || r.target.IsZero() {
+		r.target = version
+	}
+	return found, err
+}
+
+// exhume asks for the object whose end is the last that the disk knows of, if that was
+// later than what is proven: where it is still there, the history went back.
+func (r *Reflector) exhume(ctx context.Context, proven uint64) error {
+	g := r.buried
+	if g == nil || ParseVersion(g.Version).number <= proven {
+		return nil
+	}
+	found, err := r.summon(ctx, g.Key)
+	if err != nil || found == nil || found.number > r.version.number || found == r.collection.Get(g.Key) {
+		return err // or it has come back since, as objects do that are selected by a label
+	}
+	if id, _ := uidOf([]byte(g.UID)); found.uid == id {
+		return errDiverged
+	}
+	return nil
+}
+
+// unprovable decides what follows an object that the server could not be asked for.
+func (r *Reflector) unprovable(ctx context.Context, err error) state {
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err == errDiverged:
+		return r.relistAll(err)
+	case isTransient(err):
+		return r.failed(err, r.prove)
+	}
+	return r.list // which has more to say about it
+}
+
+// relistAll has a consistent list replace what came from disk. What is the same byte for
+// byte stays.
+func (r *Reflector) relistAll(why error) state {
+	r.setAside(why)
+	return r.renew
+}
+
+// newestOf returns the records of the partition that have changed last, newest first.
+func (r *Reflector) newestOf(n int) []*Record {
+	var newest []*Record
+	for rec := range r.collection.recordsOf(r.part) {
+		if rec.number == 0 || rec.number > r.version.number || rec.uid == (uid{}) {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(newest, rec, func(a, b *Record) int {
+			if a.number > b.number {
+				return -1
+			}
+			return 1
+		})
+		if at < n {
+			newest = slices.Insert(newest, at, rec)[:min(len(newest)+1, n)]
+		}
+	}
+	return newest
+}
+
+// ask returns the version of a list of one object, and its state, if it is there.
+func (r *Reflector) ask(ctx context.Context, silence time.Duration, o ListOptions) (v Version, found *Record, err error) {
+	dog := newWatchdog(ctx, silence)
+	defer dog.release()
+	stream, err := r.source.List(dog, o)
+	if err != nil {
+		return v, nil, dog.cause(err)
+	}
+	defer stream.Close()
+	for {
+		item, err := stream.Next()
+		switch {
+		case err == io.EOF:
+			return ParseVersion(stream.Meta().ResourceVersion), found, nil
+		case err != nil:
+			return v, nil, dog.cause(err)
+		}
+		if r.in.meta.Scan(item.Format, item.Bytes) != nil {
+			continue // a list will report it
+		}
+		m := &r.in.meta
+		r.in.lookup(m.Namespace, m.Name) // which builds the key
+		if string(r.in.key) == o.Object {
+			found, _ = r.in.record(item, false)
+		}
+	}
+}

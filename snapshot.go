@@ -1,6 +1,7 @@
 package kinform
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -30,8 +31,9 @@ import (
 // full or cannot be written to shows in Status, and the informer does without.
 type SnapshotOptions struct {
 	// Dir is the folder. It is made if there is none, and must be of one program and one
-	// server; another process that runs at the same time does without a snapshot. What is
-	// written there, in a folder of its own, can be read by this user only. Default: there
+	// server; another process that runs at the same time does without a snapshot, and so does
+	// another informer of the same objects, until the first one has ended. What is written
+	// there, in a folder of its own, can be read by this user only. Default: there
 	// is no snapshot.
 	Dir string
 
@@ -73,8 +75,9 @@ func (o SnapshotOptions) String() string {
 	if o.Every > 0 && o.Every != time.Second {
 		words = append(words, fmt.Sprintf("every %v", o.Every))
 	}
-	if len(o.Key) > 0 {
-		words = append(words, "sealed")
+	if len(o.Key) > 0 { // of a random key, a few bytes of a hash tell nothing
+		sum := sha256.Sum256(o.Key)
+		words = append(words, fmt.Sprintf("sealed with key %x", sum[:4]))
 	}
 	if o.OnlyChanges {
 		words = append(words, "only changes")
@@ -82,40 +85,22 @@ func (o SnapshotOptions) String() string {
 	return strings.Join(words, ", ")
 }
 
-// errClear: Secrets are not written as they are.
-var errClear = errors.New("Secrets are written to disk only with a key: set Options.Snapshot.Key")
-
 // snapshots returns what opens the snapshot of a namespace, or nil if there is to be none.
 func (c *core) snapshots(client rest.Interface, o Options) func(string) (*snapshot.File, error) {
 	if o.Snapshot.Dir == "" {
 		return nil
 	}
-	form := "json"
-	if c.query.Protobuf {
-		form = "protobuf"
-	}
-	if c.query.MetadataOnly {
-		form += ", metadata"
-	}
+	place := kube.SnapshotPlace{Dir: o.Snapshot.Dir, Key: o.Snapshot.Key}.Own()
+	q, form := c.query, c.query.Form()
 	if o.DropManagedFields {
-		form += ", no managed fields"
+		form += kube.FormWithoutManagedFields
 	}
-	r := c.query.Resource
 	byFields, _ := fields.ParseSelector(o.FieldSelector) // which was checked
-	scope := snapshot.Scope{
-		Resource:      strings.TrimPrefix(r.Group+"/"+r.Version+"/"+r.Resource, "/"),
-		LabelSelector: labelTerms(o.LabelSelector),
-		FieldSelector: byFields.String(),
-		Form:          form,
-	}
-	scope.Server, scope.CA = kube.Identity(client)
+	q.LabelSelector, q.FieldSelector = labelTerms(o.LabelSelector), byFields.String()
 	return func(namespace string) (*snapshot.File, error) {
-		if c.views.secret && len(o.Snapshot.Key) == 0 {
-			return nil, errClear
-		}
-		s := scope
-		s.Namespace = namespace
-		return snapshot.Open(o.Snapshot.Dir, s, snapshot.Options{Key: o.Snapshot.Key})
+		q := q
+		q.Namespace = namespace
+		return place.Open(client, q, form)
 	}
 }
 

@@ -140,7 +140,7 @@ func sharedCore(name string, lw *dropin.ListWatch) (c *core, grown <-chan struct
 		}
 	}
 	lazy := &lazySource{name: name, open: lw.Open, needs: lw.Needs, grows: lw.Grows}
-	c = newCore(lazy, engine.ReflectorOptions{DropManagedFields: lw.DropManagedFields})
+	c = newCore(lazy, reflectorOptions(lw, lazy.settle))
 	c.lazy, c.share = lazy, lw.Share
 	runtime.AddCleanup(c, forgetSpent, lw.Share)
 	if cores.byKey == nil {

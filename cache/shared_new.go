@@ -49,7 +49,7 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, example runtime.Object,
 		s.core = newCore(kube.NewObjectSource(s.description, lw),
 			engine.ReflectorOptions{Accept: s.accept, Transform: s.transformed, Encoder: &s.packing, View: s.view})
 	case b.Share == dropin.Share{}:
-		s.core = newCore(b.Open(b.Needs), engine.ReflectorOptions{DropManagedFields: b.DropManagedFields})
+		s.core = newCore(b.Open(b.Needs), reflectorOptions(b, b.Needs.String))
 	default:
 		s.core, s.grown = sharedCore(s.description, b)
 	}

@@ -116,7 +116,7 @@ func (c *informerCache) listWatch(k *kind, f form, scope string, config cache.Co
 		q.Namespace = narrowed(scope, config.FieldSelector)
 	}
 	lw := &dropin.ListWatch{
-		Decode: f.decode, Needs: f.needs(), Grows: true,
+		Client: client, Decode: f.decode, Needs: f.needs(), Grows: true,
 		DropManagedFields: stripsManagedFields(config.Transform),
 	}
 	variant := "grows"

@@ -1,6 +1,7 @@
 package dynamicinformer
 
 import (
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -9,6 +10,7 @@ import (
 	clientgo "k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
 
+	"github.com/kinform/kinform"
 	"github.com/kinform/kinform/cache"
 	"github.com/kinform/kinform/internal/dropin"
 )
@@ -27,6 +29,7 @@ type factory struct {
 	defaultResync time.Duration
 	namespace     string
 	tweak         TweakListOptionsFunc
+	snapshot      kinform.SnapshotOptions
 	group         dropin.Group[schema.GroupVersionResource]
 }
 
@@ -46,8 +49,26 @@ func NewFilteredDynamicSharedInformerFactory(client dynamic.Interface, defaultRe
 func (f *factory) ForResource(gvr schema.GroupVersionResource) informers.GenericInformer {
 	return &dynamicInformer{gvr, f.group.Informer(gvr, func() cache.SharedIndexInformer {
 		indexers := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
-		return newInformer(f.client, gvr, f.namespace, f.defaultResync, indexers, f.tweak)
+		informer := newInformer(f.client, gvr, f.namespace, f.defaultResync, indexers, f.tweak)
+		if f.snapshot.Dir != "" {
+			dropin.NotKept(gvr, cache.SetSnapshot(informer, f.snapshot))
+		}
+		return informer
 	})}
+}
+
+// SetSnapshot has the informers of a factory start from disk, and keep there what they
+// read; see [cache.SetSnapshot]. It is to be called before any informer is asked for.
+// Informers that get objects, as those of fake clients do, and Secrets without a key, do
+// without. Default: each start lists. It returns an error if the factory is not one of this
+// package.
+func SetSnapshot(f DynamicSharedInformerFactory, o kinform.SnapshotOptions) error {
+	own, ok := f.(*factory)
+	if !ok {
+		return fmt.Errorf("%T is not a factory of this package", f)
+	}
+	own.snapshot = o
+	return nil
 }
 
 // Start runs, until stopCh is closed, every informer that was asked for and not

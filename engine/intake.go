@@ -101,7 +101,7 @@ func (r *Reflector) replace(ctx context.Context, list List, version Version) {
 	r.part.answer(r.collection, nil, r.incomparable())
 	overcome := r.healthy(true) // before anything is delivered: a handler may read the status
 	reached, why := r.worthKeeping()
-	r.journal.end(stored.changes, reached, why)
+	r.journal.end(stored.changes, r.form(), reached, why)
 	stored.Deliver()
 	r.confirmed()
 	r.observe(Observation{Point: PointListed, Count: listed, Took: r.listing.took()})

@@ -30,6 +30,7 @@ type journal struct {
 	version Version
 	seen    time.Time
 	grave   *snapshot.Grave // the last deletion since the last list
+	form    string          // of what is stored
 	dirty   bool            // something has to be written, be it only a version
 	behind  bool            // the file does not lead to what waits: the whole has to be written
 	void    error           // why nothing can be written at present
@@ -67,6 +68,7 @@ func newJournal(r *Reflector, f *snapshot.File) *journal {
 	if j.every <= 0 {
 		j.every = time.Second
 	}
+	j.form = r.form()
 	if f == nil {
 		j.failures = 1
 		j.wholeAt = time.Now().Add(openAgain.delay(1, nil))
@@ -148,11 +150,11 @@ func (j *journal) finish(v Version, void error) {
 }
 
 // end notes what a list has changed.
-func (j *journal) end(deltas []Delta, v Version, void error) {
+func (j *journal) end(deltas []Delta, form string, v Version, void error) {
 	if j == nil {
 		return
 	}
-	j.void = nil
+	j.void, j.form = nil, form
 	j.seen, j.dirty = time.Now(), true
 	if !j.behind {
 		batch := make([]Change, 0, min(len(deltas), inPlace))
@@ -238,7 +240,7 @@ func (j *journal) again() {
 func (j *journal) write() bool {
 	j.mu.Lock()
 	batch, void, behind := j.waiting, j.void, j.behind
-	mark := snapshot.Mark{Version: j.version.String(), Seen: j.seen, Grave: j.grave}
+	mark := snapshot.Mark{Version: j.version.String(), Seen: j.seen, Form: j.form, Grave: j.grave}
 	written := j.version
 	if !j.dirty || void == nil && j.version.IsZero() {
 		j.mu.Unlock()

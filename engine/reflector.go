@@ -173,7 +173,7 @@ func (r *Reflector) Run(ctx context.Context) error {
 	r.refused, r.staleLogged = nil, false
 	r.version = r.part.Version()
 	r.refusals = 0
-	defer r.openSnapshot()()
+	defer r.openSnapshot(ctx)()
 	next := r.start
 	for next != nil && ctx.Err() == nil {
 		next = next(ctx)

@@ -54,6 +54,16 @@ type Renewing interface {
 	Renewed() <-chan struct{}
 }
 
+// Formed is a Source of which it depends on those who read what it sends of each object.
+type Formed interface {
+	Source
+	// Form says what the last list asked for.
+	Form() string
+	// Resume has objects of a form be in the store, in place of a first list, and reports
+	// whether they have what is needed.
+	Resume(form string) bool
+}
+
 // Discovering is a Source that can ask what the server serves, apart from listing it.
 type Discovering interface {
 	Source

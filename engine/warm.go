@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -70,12 +71,12 @@ const confirmIn = 3 * time.Second
 
 // openSnapshot opens the snapshot and fills the store from it, unless the store is filled.
 // What it returns closes it again.
-func (r *Reflector) openSnapshot() (done func()) {
+func (r *Reflector) openSnapshot(ctx context.Context) (done func()) {
 	r.journal = nil
 	if r.options.Snapshot.Open == nil || r.in.objects {
 		return func() {}
 	}
-	f, err := r.options.Snapshot.Open(r.part.namespace)
+	f, err := r.options.Snapshot.take(ctx, r.part.namespace)
 	r.status.update(func(s *Status) {
 		if !r.unconfirmed {
 			s.Snapshot = SnapshotStatus{}
@@ -93,6 +94,27 @@ func (r *Reflector) openSnapshot() (done func()) {
 	}
 	r.journal = newJournal(r, f)
 	return r.journal.close
+}
+
+// handover is how long a file is waited for that another one has: it may be about to end,
+// as an informer is that was let go a moment ago.
+const handover = 300 * time.Millisecond
+
+// take opens the snapshot of a namespace, and waits a moment for who has it.
+func (o SnapshotOptions) take(ctx context.Context, namespace string) (*snapshot.File, error) {
+	t := time.NewTicker(handover / 30)
+	defer t.Stop()
+	for end := time.Now().Add(handover); ; {
+		f, err := o.Open(namespace)
+		if !errors.Is(err, snapshot.ErrLocked) || !time.Now().Before(end) {
+			return f, err
+		}
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // setAside notes why there is no warm start.
@@ -123,6 +145,9 @@ func (r *Reflector) restore(f *snapshot.File) error {
 	version := ParseVersion(mark.Version)
 	if version.number == 0 {
 		return fmt.Errorf("%w: its version is %q", snapshot.ErrDamaged, mark.Version)
+	}
+	if s, ok := r.source.(Formed); ok && !s.Resume(mark.Form) {
+		return fmt.Errorf("%w: of each object it has %q, which is too little", snapshot.ErrScope, mark.Form)
 	}
 	c := r.collection
 	c.kind.Store(&Kinds{mark.APIVersion, mark.Kind})
@@ -254,6 +279,14 @@ func (r *Reflector) worthKeeping() (Version, error) {
 		return Version{}, errDisorder
 	}
 	return r.version, nil
+}
+
+// form says what is stored of each object, if that may change.
+func (r *Reflector) form() string {
+	if s, ok := r.source.(Formed); ok {
+		return s.Form()
+	}
+	return ""
 }
 
 // apply makes the changes that a watch brought, and has them written.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/informers/internalinterfaces"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/kinform/kinform"
 	"github.com/kinform/kinform/cache"
 	"github.com/kinform/kinform/internal/dropin"
 )
@@ -27,6 +28,7 @@ type sharedInformerFactory struct {
 	customResync     map[reflect.Type]time.Duration
 	transform        cache.TransformFunc
 	informerName     *cache.InformerName
+	snapshot         kinform.SnapshotOptions
 	group            dropin.Group[reflect.Type]
 }
 
@@ -69,6 +71,9 @@ func (f *sharedInformerFactory) InformerFor(obj runtime.Object, newFunc internal
 		informer := newFunc(f.client, resync)
 		if f.transform != nil {
 			_ = informer.SetTransform(f.transform) // it fails for started ones, and this one is new
+		}
+		if f.snapshot.Dir != "" {
+			dropin.NotKept(t, cache.SetSnapshot(informer, f.snapshot))
 		}
 		return informer
 	})

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers/internalinterfaces"
 
+	"github.com/kinform/kinform"
 	"github.com/kinform/kinform/cache"
 )
 
@@ -45,6 +46,16 @@ func WithNamespace(namespace string) SharedInformerOption {
 func WithTransform(transform cache.TransformFunc) SharedInformerOption {
 	return func(f *sharedInformerFactory) *sharedInformerFactory {
 		f.transform = transform
+		return f
+	}
+}
+
+// WithSnapshot has the factory's informers start from disk, and keep there what they read;
+// see [cache.SetSnapshot]. Client-go has no such option. Informers that get objects, as
+// those of fake clients do, and Secrets without a key, do without. Default: each start lists.
+func WithSnapshot(o kinform.SnapshotOptions) SharedInformerOption {
+	return func(f *sharedInformerFactory) *sharedInformerFactory {
+		f.snapshot = o
 		return f
 	}
 }

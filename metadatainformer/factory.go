@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/metadata"
 	clientgo "k8s.io/client-go/metadata/metadatainformer"
 
+	"github.com/kinform/kinform"
 	"github.com/kinform/kinform/cache"
 	"github.com/kinform/kinform/internal/dropin"
 )
@@ -31,6 +32,7 @@ type metadataSharedInformerFactory struct {
 	namespace     string
 	tweak         TweakListOptionsFunc
 	transform     cache.TransformFunc
+	snapshot      kinform.SnapshotOptions
 	group         dropin.Group[schema.GroupVersionResource]
 }
 
@@ -38,6 +40,16 @@ type metadataSharedInformerFactory struct {
 func WithTransform(transform cache.TransformFunc) SharedInformerOption {
 	return func(f *metadataSharedInformerFactory) *metadataSharedInformerFactory {
 		f.transform = transform
+		return f
+	}
+}
+
+// WithSnapshot has the factory's informers start from disk, and keep there what they read;
+// see [cache.SetSnapshot]. Client-go has no such option. Informers that get objects, as
+// those of fake clients do, and Secrets without a key, do without. Default: each start lists.
+func WithSnapshot(o kinform.SnapshotOptions) SharedInformerOption {
+	return func(f *metadataSharedInformerFactory) *metadataSharedInformerFactory {
+		f.snapshot = o
 		return f
 	}
 }
@@ -71,6 +83,9 @@ func (f *metadataSharedInformerFactory) ForResource(gvr schema.GroupVersionResou
 		informer := newInformer(f.client, gvr, f.namespace, f.defaultResync, indexers, f.tweak)
 		if f.transform != nil {
 			_ = informer.SetTransform(f.transform) // it fails for started ones, and this one is new
+		}
+		if f.snapshot.Dir != "" {
+			dropin.NotKept(gvr, cache.SetSnapshot(informer, f.snapshot))
 		}
 		return informer
 	})}

@@ -29,6 +29,8 @@ type Mark struct {
 	// APIVersion and Kind are what the server called the objects.
 	APIVersion string `json:"apiVersion,omitempty"`
 	Kind       string `json:"kind,omitempty"`
+	// Form is what is stored of each object, if that may change while they are watched.
+	Form string `json:"form,omitempty"`
 	// Grave is the last deletion that led to it, if one is known.
 	Grave *Grave `json:"grave,omitempty"`
 }

@@ -7,8 +7,8 @@ import "errors"
 var (
 	// ErrNone: there is no snapshot yet.
 	ErrNone = errors.New("there is no snapshot")
-	// ErrLocked: another process uses the snapshot.
-	ErrLocked = errors.New("another process uses the snapshot")
+	// ErrLocked: another process uses the snapshot, or another File of this one.
+	ErrLocked = errors.New("another process or informer uses the snapshot")
 	// ErrDamaged: the file is not as it was written, from before the end of the first
 	// whole state.
 	ErrDamaged = errors.New("the snapshot is damaged")

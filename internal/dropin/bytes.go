@@ -16,7 +16,7 @@ import (
 // makes objects. It can share its watch where its tweak does nothing but select,
 // and selects the same each time.
 func Bytes(objects clientgo.ListerWatcher, client rest.Interface, q kube.Query, needs Needs, decode Decoder) *ListWatch {
-	lw := &ListWatch{ListerWatcher: objects, Needs: needs, Decode: decode}
+	lw := &ListWatch{ListerWatcher: objects, Client: client, Needs: needs, Decode: decode}
 	if selecting, ok := withoutTweak(q); ok {
 		if lw.Share = ShareOf(client, selecting); lw.Share != (Share{}) {
 			q = selecting

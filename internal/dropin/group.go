@@ -2,10 +2,12 @@ package dropin
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
 	clientgo "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 )
 
 // Group is what factories have in common: they keep one informer for each key, start
@@ -22,6 +24,14 @@ type Group[K comparable] struct {
 type member struct {
 	informer clientgo.SharedIndexInformer
 	started  bool
+}
+
+// NotKept logs why an informer of a factory has no snapshot, if there is a reason: it
+// works, and those who asked for one expect to hear of it.
+func NotKept(what any, why error) {
+	if why != nil {
+		klog.InfoS("kinform: an informer starts without a snapshot", "of", fmt.Sprint(what), "reason", why)
+	}
 }
 
 // Informer returns the informer of a key; the first who asks has it made.

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 	clientgo "k8s.io/client-go/tools/cache"
 
 	"github.com/kinform/kinform/engine"
@@ -25,6 +26,8 @@ type ListWatch struct {
 	// says what it can make them of.
 	Decode Decoder
 	Needs  Needs
+	// Client is whom Open asks, if it is known.
+	Client rest.Interface
 	// Query is what the server is asked for, but for what Needs decide.
 	Query kube.Query
 	// Share, if it is not zero, lets the informer have one watch with others. The
@@ -35,6 +38,10 @@ type ListWatch struct {
 	Grows bool
 	// DropManagedFields cuts metadata.managedFields out of what is stored.
 	DropManagedFields bool
+	// Place, if it has a folder, is where what is stored is kept for the next start, as
+	// Snapshot says, but for what opens it.
+	Place    kube.SnapshotPlace
+	Snapshot engine.SnapshotOptions
 }
 
 // Records is what the store of an informer has for those who want to read records.

@@ -23,7 +23,15 @@ type Share struct {
 	labels    string
 	fields    string
 
-	variant string
+	variant  string
+	snapshot string
+}
+
+// Kept returns a Share that is equal only to those of informers that keep what they have
+// in the same way.
+func (s Share) Kept(how string) Share {
+	s.snapshot = how
+	return s
 }
 
 // Variant returns a Share that is equal only to those of the same variant: of
@@ -61,3 +69,16 @@ const (
 	// JSON: of whole objects in JSON.
 	JSON
 )
+
+// String says what is asked for.
+func (n Needs) String() string {
+	switch n {
+	case Metadata:
+		return "metadata"
+	case Anything:
+		return "protobuf"
+	case JSON:
+		return "json"
+	}
+	return ""
+}

@@ -54,18 +54,37 @@ var _ cache.NewCacheFunc = New
 //	var writes kinform.Writes
 //	cfg.Wrap(writes.Wrap)
 //	ctrl.NewManager(cfg, ctrl.Options{NewCache: ctrlcache.AfterWrites(&writes)})
-func AfterWrites(w *kinform.Writes) cache.NewCacheFunc {
-	return func(cfg *rest.Config, o cache.Options) (cache.Cache, error) {
-		if o.NewInformer != nil {
-			return nil, errors.New("kinform: AfterWrites needs kinform's informers, and Options.NewInformer makes others")
-		}
-		c, err := New(cfg, o)
-		if err != nil {
-			return nil, err
-		}
-		c.(*informerCache).writes = w
-		return c, nil
+func AfterWrites(w *kinform.Writes) cache.NewCacheFunc { return Options{AfterWrites: w}.New }
+
+// Options are what a cache of this package can do besides those of controller-runtime. The
+// zero value is what New gives.
+type Options struct {
+	// AfterWrites is what reads wait for; see the function of that name. Default: they
+	// wait for nothing.
+	AfterWrites *kinform.Writes
+	// Snapshot has informers start from disk, and keep there what they read: the next
+	// start of the program asks for what has changed since. Reads wait, as they do for a
+	// first list, until the server has confirmed what the disk had, and handlers are called
+	// for all of it then. Secrets are kept only with a key. Set it where a start lists much,
+	// and the folder outlives the process. Default: each start lists.
+	Snapshot kinform.SnapshotOptions
+}
+
+// New is the function New with options.
+//
+//	opts := ctrlcache.Options{Snapshot: kinform.SnapshotOptions{Dir: "/var/lib/operator"}}
+//	ctrl.NewManager(cfg, ctrl.Options{NewCache: opts.New})
+func (o Options) New(cfg *rest.Config, co cache.Options) (cache.Cache, error) {
+	if co.NewInformer != nil {
+		return nil, errors.New("kinform: Options need kinform's informers, and controller-runtime's Options.NewInformer makes others")
 	}
+	made, err := New(cfg, co)
+	if err != nil {
+		return nil, err
+	}
+	c := made.(*informerCache)
+	c.writes, c.snapshot = o.AfterWrites, o.Snapshot
+	return c, nil
 }
 
 // informerCache is a cache.Cache: a set of members that are made when they are first
@@ -76,6 +95,7 @@ type informerCache struct {
 	settings *settings
 	began    chan struct{}   // closed by Start
 	writes   *kinform.Writes // that reads wait for; nil: none
+	snapshot kinform.SnapshotOptions
 
 	mu      sync.RWMutex
 	kinds   map[schema.GroupVersionKind]*kind

@@ -79,6 +79,11 @@ func (c *informerCache) newMember(k *kind, f form, scope string) (*member, error
 		Indexers:          dropins.Indexers{dropins.NamespaceIndex: dropins.MetaNamespaceIndexFunc},
 		ObjectDescription: lw.Query.String(),
 	})
+	if c.snapshot.Dir != "" {
+		if err := dropins.SetSnapshot(i, c.snapshot); err != nil {
+			return nil, err
+		}
+	}
 	m := &member{
 		kind: k, form: f, scope: scope, informer: i,
 		records: i.GetIndexer().(dropin.Records),

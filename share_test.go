@@ -51,6 +51,7 @@ func TestSharingNamesConflicts(t *testing.T) {
 		{"Backoff", kinform.Options{Backoff: kinform.Backoff{First: time.Second}}, "800ms to 30s", "1s to 30s"},
 		{"MutationDetector", kinform.Options{MutationDetector: kinform.MutationDetectorFull}, "off", "full"},
 		{"Snapshot", kinform.Options{Snapshot: kinform.SnapshotOptions{Dir: "/d", OnlyChanges: true}}, "none", "/d, only changes"},
+		{"Snapshot", kinform.Options{Snapshot: kinform.SnapshotOptions{Dir: "/d", Key: make([]byte, 32)}}, "none", "/d, sealed with key 66687aad"},
 	}
 	for _, test := range tests {
 		t.Run(test.option+" "+test.wanted, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package kinform_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -72,4 +73,48 @@ func once(t *testing.T, inf *kinform.Informer[*corev1.ConfigMap]) {
 	}
 	cancel()
 	<-ended
+}
+
+// TestLeaseStartsFromDisk: who acquires what was let go does not list it again.
+func TestLeaseStartsFromDisk(t *testing.T) {
+	s := startSim(t, apisim.Options{})
+	create(t, client(t, s), core("configmaps"), "default", configMap("a", "x"))
+	f, err := kinform.NewFactory(s.Config(), kinform.Options{Snapshot: kinform.SnapshotOptions{Dir: t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Shutdown()
+	if err := f.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		l, err := kinform.Acquire[*corev1.ConfigMap](f, kinform.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.WaitSynced(within(t)); err != nil {
+			t.Fatal(err)
+		}
+		if st := l.Status().Sources[0].Snapshot; i > 0 && (st.Restored != 1 || st.SetAside != nil) {
+			t.Errorf("lease %d: %+v", i, st)
+		}
+		l.Release()
+		<-l.Done()
+	}
+}
+
+// TestSnapshotKeyErased: a program may erase the key that it has given.
+func TestSnapshotKeyErased(t *testing.T) {
+	s := startSim(t, apisim.Options{})
+	create(t, client(t, s), core("configmaps"), "default", configMap("a", "x"))
+	o := kinform.Options{Snapshot: kinform.SnapshotOptions{Dir: t.TempDir()}}
+	for i := range 2 {
+		o.Snapshot.Key = bytes.Repeat([]byte{7}, 32)
+		inf := newInformer[*corev1.ConfigMap](t, s.Config(), o)
+		clear(o.Snapshot.Key)
+		once(t, inf)
+		if st := inf.Status().Sources[0].Snapshot; st.Restored != i {
+			t.Errorf("run %d: %+v", i, st)
+		}
+	}
 }

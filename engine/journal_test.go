@@ -22,6 +22,8 @@ func TestLockedOut(t *testing.T) {
 		run(t, s, onDisk(dir, ReflectorOptions{}), func(*Informer, *heard) {
 			other := newPlaybook("60", onFile)
 			run(t, other, onDisk(dir, ReflectorOptions{}), func(inf *Informer, _ *heard) {
+				time.Sleep(2 * handover)
+				synctest.Wait()
 				if st := inf.Status()[0]; !inf.HasSynced() || !errors.Is(st.Snapshot.Failure, snapshot.ErrLocked) {
 					t.Errorf("synced %v, %+v", inf.HasSynced(), st)
 				}

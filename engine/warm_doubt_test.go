@@ -176,6 +176,27 @@ func TestUnlockedLater(t *testing.T) {
 	})
 }
 
+// TestHandover: a file whose owner is about to end is waited for.
+func TestHandover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		before(t, dir)
+		other, err := snapshot.Open(dir, snapshot.Scope{Server: "here", Resource: "things"}, snapshot.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(handover/2, func() { _ = other.Close() })
+		s := newPlaybook("61", onFile)
+		run(t, s, onDisk(dir, ReflectorOptions{}), func(inf *Informer, _ *heard) {
+			time.Sleep(handover)
+			synctest.Wait()
+			if st := inf.Status()[0].Snapshot; st.Restored != 2 || len(s.lists()) != 0 || !inf.HasSynced() {
+				t.Errorf("%d lists, %+v", len(s.lists()), st)
+			}
+		})
+	})
+}
+
 // TestNoSnapshotWithDoubt: while a list has to show what an event was, of which the
 // version is passed, nothing is kept that lacks it.
 func TestNoSnapshotWithDoubt(t *testing.T) {

@@ -149,6 +149,8 @@ func TestWarmStart(t *testing.T) {
 		{name: "the newest has changed", version: "75", items: map[string]string{"a": "u1@70", "b": "u2@50"}, play: func(s *playbook, _ *Informer) {
 			s.sends(modified("a", "u1@70"), bookmarkAt(75))
 		}, heard: "added a@70, added b@50"},
+		{name: "all have changed", version: "75", items: map[string]string{"a": "u1@70", "b": "u2@71"},
+			lists: 1, heard: "added a@70, added b@71", aside: errUnproven},
 		{name: "the newest has changed and no event says so", version: "75", items: map[string]string{"a": "u1@70", "b": "u2@50"}, play: func(s *playbook, _ *Informer) {
 			s.sends(bookmarkAt(75))
 		}, lists: 1, heard: "added a@70, added b@50", aside: errDiverged},

@@ -12,22 +12,24 @@ import (
 
 var (
 	// errUnproven: none of the objects on disk shows that the server is the same one.
-	errUnproven = errors.New("none of the newest objects on disk is on the server: it may be another one, or much has changed")
+	errUnproven = errors.New("none of the newest objects on disk is on the server as it was: it may be another one, or much has changed")
 	// errOtherwise: the same state looks otherwise.
 	errOtherwise = errors.New("the server shows the objects on disk otherwise: its defaults or a conversion have changed")
 	// errDiverged: an object is in a state that the history does not lead to.
 	errDiverged = errors.New("the server does not have what is on disk, and did not change it: its history went back")
 )
 
-// witnesses is how many objects are asked for, one after the other.
-const witnesses = 3
+// witnesses is how many objects are asked for at most, one after the other. Where the
+// newest ones change all the time, an older one proves as much, if the watch brings those
+// that are newer.
+const witnesses = 20
 
-// prove asks the server for the newest objects that the disk had. One that it has in the
-// very state that we have proves that it is the same server, and that its history is the
-// one we know, up to there. One that it has in a later state proves the first. One in an
-// older state proves that the history went back, and so does one that is gone, or in a
-// later state, if the watch does not bring that. One in the same state that looks otherwise
-// shows that a list would bring what no watch does.
+// prove asks the server for the newest objects that the disk had, until it has one in the
+// very state that we have: that proves that it is the same server, and that its history is
+// the one we know, up to there. Those before it are gone or in a later state, which the
+// watch has to bring; if it does not, or if one is in an older state, the history went
+// back. One in the same state that looks otherwise shows that a list would bring what no
+// watch does.
 func (r *Reflector) prove(ctx context.Context) state {
 	r.status.enter(Listing)
 	r.target, r.outdated = Version{}, nil
@@ -35,7 +37,7 @@ func (r *Reflector) prove(ctx context.Context) state {
 	if len(newest) == 0 {
 		return r.renew // there is nothing that could prove anything, and little to list
 	}
-	same, proven := false, uint64(0)
+	proven := uint64(0)
 	for _, w := range newest {
 		found, err := r.summon(ctx, w.key)
 		if err != nil {
@@ -48,13 +50,13 @@ func (r *Reflector) prove(ctx context.Context) state {
 		case ours && found.number == w.number && found != w:
 			return r.relistAll(errOtherwise)
 		}
-		if same = same || ours; found == w {
+		if found == w {
 			proven = w.number
 			break
 		}
 		r.outdated = append(r.outdated, w)
 	}
-	if !same {
+	if proven == 0 {
 		return r.relistAll(errUnproven)
 	}
 	if err := r.exhume(ctx, proven); err != nil {

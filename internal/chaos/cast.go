@@ -93,6 +93,26 @@ func (r *run) visitor(round int) (*member, error) {
 	return m, err
 }
 
+// returner is an informer that stays for one round, is away in the next, whatever happens
+// to the server meanwhile, and comes back with what is on its disk.
+func (r *run) returner(round int) (*member, error) {
+	if round%2 == 0 {
+		return nil, nil
+	}
+	list := r.clients.listConfigMaps([]string{""}, metav1.ListOptions{})
+	o := kinform.Options{Snapshot: kinform.SnapshotOptions{Dir: r.disk, Every: 10 * time.Millisecond}}
+	inf, m, err := join(r, part{"returner", false, o, list}, labelsOf[*corev1.ConfigMap], nil)
+	if err != nil {
+		return nil, err
+	}
+	leave := m.leave
+	m.leave = func() {
+		leave()
+		r.report.returned(inf.Status().Sources[0].Snapshot)
+	}
+	return m, nil
+}
+
 func add[T metav1.Object](r *run, p part, values func(T) []string, meddler func(*kinform.Informer[T], *atomic.Uint64) error) error {
 	_, m, err := join(r, p, values, meddler)
 	if err == nil {

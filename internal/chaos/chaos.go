@@ -92,6 +92,7 @@ type run struct {
 	reads    atomic.Uint64
 	jumped   atomic.Uint64 // the clock
 	backup   *backup
+	disk     string // the folder of those that come back
 	memory   *sampler
 
 	newsMu sync.Mutex
@@ -132,8 +133,14 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if setClock != nil {
 		defer setClock(0)
 	}
+	disk, err := os.MkdirTemp("", "kinform-soak")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(disk)
+	r.disk = disk
 	r.memory = startSampler(began, o.Time)
-	err := r.play(ctx, began)
+	err = r.play(ctx, began)
 	r.report.Time = time.Since(began)
 	r.report.Memory = Memory{Samples: r.memory.end(), Warmup: min(warmup, o.Time/6)}
 	return r.report, err
@@ -192,7 +199,15 @@ func (r *run) round(ctx context.Context, number int) error {
 	if err != nil {
 		return err
 	}
-	r.members = append(r.members, visitor)
+	guests := []*member{visitor}
+	returner, err := r.returner(number)
+	if err != nil {
+		return err
+	}
+	if returner != nil {
+		guests = append(guests, returner)
+	}
+	r.members = append(r.members, guests...)
 	for _, m := range r.members {
 		m.start(ctx) // those that are not running
 	}
@@ -231,7 +246,7 @@ func (r *run) round(ctx context.Context, number int) error {
 	if err := r.windBack(ctx, number); err != nil {
 		return err
 	}
-	return errors.Join(r.farewell(visitor), r.stopSome())
+	return errors.Join(r.farewell(guests...), r.stopSome())
 }
 
 func (r *run) sleep(ctx context.Context, d time.Duration) {

@@ -104,6 +104,7 @@ func (r *Report) section() string {
 	row("events delivered", r.Delivered.Total())
 	row("objects read meanwhile", r.Reads)
 	row("informers that came and went", r.Informers)
+	row("informers that came back with what is on disk, of those set aside", fmt.Sprintf("%d, %d", r.Resumed+r.Listed, r.Listed))
 	row("subscribers that came and went", r.Joined)
 	row("handlers' panics", r.Panics)
 	row("server's history went back", r.Faults["server: restored from a backup"])

@@ -139,10 +139,14 @@ func (r *run) depart(m *member) error {
 	return err
 }
 
-// farewell ends a visitor.
-func (r *run) farewell(m *member) error {
-	r.members = slices.DeleteFunc(r.members, func(o *member) bool { return o == m })
-	return r.depart(m)
+// farewell ends guests.
+func (r *run) farewell(guests ...*member) error {
+	r.members = slices.DeleteFunc(r.members, func(o *member) bool { return slices.Contains(guests, o) })
+	var errs []error
+	for _, m := range guests {
+		errs = append(errs, r.depart(m))
+	}
+	return errors.Join(errs...)
 }
 
 // dismiss ends all informers.

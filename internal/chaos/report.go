@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kinform/kinform"
 	"github.com/kinform/kinform/check"
 )
 
@@ -34,6 +35,9 @@ type Report struct {
 	Lists, Watches, Expired, Epochs uint64
 	// Panics counts those of handlers, Joined the subscribers that came and went.
 	Panics, Joined uint64
+	// Resumed counts the informers that came back and went on from their disk, Listed
+	// those whose disk was set aside, as the server had gone back, or much had changed.
+	Resumed, Listed uint64
 	// Violated counts violations of the contract; Violations are the first of them.
 	Violated   int
 	Violations []check.Violation
@@ -60,6 +64,17 @@ func (r *Report) compared(took time.Duration, views int) {
 	r.Quiet++
 	r.Comparisons += views
 	r.Slowest = max(r.Slowest, took)
+}
+
+// returned counts an informer that came with what was on its disk.
+func (r *Report) returned(s kinform.SnapshotStatus) {
+	switch {
+	case s.Restored == 0: // it was the first
+	case s.SetAside == nil:
+		r.Resumed++
+	default:
+		r.Listed++
+	}
 }
 
 func (r *Report) faults() (n uint64) {
@@ -95,6 +110,8 @@ func (r *Report) String() string {
 		row("  "+kind, r.Faults[kind])
 	}
 	row("informers", r.Informers)
+	row("  came back with what is on disk", r.Resumed+r.Listed)
+	row("  of those, set aside", r.Listed)
 	row("subscribers that came and went", r.Joined)
 	row("handlers' panics", r.Panics)
 	row("lists", r.Lists)

@@ -75,9 +75,11 @@
 // and Staleness how old it is. A server that is not the one which the snapshot is of, or
 // whose history went back, is recognized by the objects themselves, and listed. The one
 // exception to the first point of the contract is SnapshotOptions.OnlyChanges, with which
-// Updated and Deleted may come for an object that the last process was told of. What cannot be
-// recognized: a server that was restored from a backup and has since then given all of the
-// versions again that the snapshot has, to the same objects.
+// Updated and Deleted may come for an object that the last process was told of. No version
+// that comes from disk ends a wait for it before the server has confirmed it. What the
+// objects cannot show: that a server which was restored from a backup, and whose versions
+// are higher again, has objects back that were deleted since, unless it has the one that was
+// deleted last; and new defaults of a resource that do not concern its newest object.
 //
 // # Reading
 //

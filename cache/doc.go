@@ -23,6 +23,8 @@
 // classic parts; alias*.go are aliases of client-go's names. Other files (keys,
 // listers, waiting, descriptions, …) serve both halves.
 //
+// [SetSnapshot] has an informer of a factory start from disk.
+//
 // [WaitForVersion], [WaitForObject], [WaitForDeleted] and [WaitForWrites] wait until a
 // shared informer has what the program wrote.
 //

@@ -19,28 +19,30 @@ import (
 	"github.com/kinform/kinform/ctrlcache"
 )
 
+// session is the life of a cache.
+func (e *env) session(o ctrlcache.Options, play func(context.Context, cache.Cache)) {
+	e.t.Helper()
+	c, err := o.New(e.config, cache.Options{HTTPClient: e.http, DefaultTransform: cache.TransformStripManagedFields()})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(e.ctx)
+	ended := make(chan error)
+	go func() { ended <- c.Start(ctx) }()
+	play(ctx, c)
+	cancel()
+	if err := <-ended; err != nil {
+		e.t.Error(err)
+	}
+}
+
 // TestSnapshot: a cache that starts again does not list what the disk has, in whichever
 // form it is read first, and gives what has changed meanwhile.
 func TestSnapshot(t *testing.T) {
 	e := newEnv(t)
 	o := ctrlcache.Options{Snapshot: kinform.SnapshotOptions{Dir: t.TempDir(), Every: time.Millisecond}}
 	e.create(configMap("default", "first", "1"))
-	session := func(play func(context.Context, cache.Cache)) {
-		t.Helper()
-		c, err := o.New(e.config, cache.Options{HTTPClient: e.http, DefaultTransform: cache.TransformStripManagedFields()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(e.ctx)
-		ended := make(chan error)
-		go func() { ended <- c.Start(ctx) }()
-		play(ctx, c)
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}
-	session(func(ctx context.Context, c cache.Cache) {
+	e.session(o, func(ctx context.Context, c cache.Cache) {
 		meta := asMetadata()
 		if err := c.Get(ctx, client.ObjectKey{Namespace: "default", Name: "first"}, meta); err != nil {
 			t.Error(err)
@@ -58,7 +60,7 @@ func TestSnapshot(t *testing.T) {
 		}
 		return false // only to count
 	}}})
-	session(func(ctx context.Context, c cache.Cache) {
+	e.session(o, func(ctx context.Context, c cache.Cache) {
 		inf, err := c.GetInformer(ctx, asMetadata(), cache.BlockUntilSynced(false))
 		if err != nil {
 			t.Fatal(err)

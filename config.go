@@ -31,9 +31,9 @@ func (f *Factory) Describe() []describe.Description {
 func (c *core) describe() describe.Description {
 	d := describe.Engine(c.Informer, c.Subscriptions())
 	d.Informer = "kinform.Informer"
-	d.Source.Name = c.query.String()
-	d.Source.Query(c.query)
-	if namespaces := c.Namespaces(); namespaces[0] != "" {
+	d.Source.Name = c.current().String()
+	d.Source.Query(c.current())
+	if namespaces := c.Namespaces(); len(namespaces) == 0 || namespaces[0] != "" {
 		d.Source.Namespaces = namespaces
 	}
 	d.Source.Compression = c.options.Compression.String()

@@ -24,6 +24,10 @@ var ErrIndexExists = engine.ErrIndexExists
 // PolicyFailFast. The errors that wrap it have the server's answer.
 var ErrRefused = engine.ErrRefused
 
+// ErrSharedScope says that an informer is one of a factory that others may have, too, so
+// that its scope is fixed: Options.OwnScope asks for one of its own.
+var ErrSharedScope = errors.New("the informer is shared, and its scope fixed: ask for one with Options.OwnScope")
+
 // ErrShutDown says that a factory has been shut down.
 var ErrShutDown = errors.New("the factory has been shut down")
 

@@ -158,7 +158,7 @@ func (s *Subscription) WaitSynced(ctx context.Context) error {
 	}
 	st := s.sub.Status()
 	return errors.Join(fmt.Errorf("%s: %s has not handled the initial list: %d events wait, %d are done",
-		s.core.query, st.Name, st.Waiting, st.Delivered), why)
+		s.core.current(), st.Name, st.Waiting, st.Delivered), why)
 }
 
 // Stop ends the subscription and waits until the handler has returned. It may be

@@ -66,6 +66,7 @@ func NewFactory(cfg *rest.Config, defaults Options) (*Factory, error) {
 // Informers with equal Resource, Namespaces and selectors share one watch and one
 // store. Logger, OnFailure and OnMutation belong to each reader: all of them are
 // called. So does Grace, which is for Acquire. All other options have to be the same.
+// With OwnScope nothing is shared.
 //
 // Possible errors: *ConflictError, and what is wrong with the options.
 func For[T any](f *Factory, o Options) (*Informer[T], error) {
@@ -94,10 +95,10 @@ func (f *Factory) coreForLocked(t reflect.Type, asked Options) (*sharedCore, err
 	}
 	selection := o.selects(resource)
 	for _, s := range f.cores {
-		if s.selection != selection || s.canShow(t) != nil {
+		if s.selection != selection || o.OwnScope || s.own || s.canShow(t) != nil {
 			continue
 		}
-		if err := agree(s.query.String(), s.options, o); err != nil {
+		if err := agree(s.current().String(), s.options, o); err != nil {
 			return nil, err
 		}
 		s.hooks.add(asked, f.defaults)

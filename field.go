@@ -42,7 +42,7 @@ func (inf *Informer[T]) field(path string, parse func(string, reflect.Type) (wir
 		err = fmt.Errorf("path %q: it is not a part of the objects in protobuf", path)
 	}
 	if err != nil {
-		return Field{}, fmt.Errorf("kinform: %s: %w", inf.core.query, err)
+		return Field{}, fmt.Errorf("kinform: %s: %w", inf.core.current(), err)
 	}
 	return Field{p}, nil
 }

@@ -46,7 +46,7 @@ func (inf *Informer[T]) Filter(anyOf ...predicate.Predicate) (Filter, error) {
 		err = fmt.Errorf("predicate %q: it asks for what is not a part of the objects in protobuf", predicate.Any(anyOf...))
 	}
 	if err != nil {
-		return Filter{}, fmt.Errorf("kinform: %s: %w", inf.core.query, err)
+		return Filter{}, fmt.Errorf("kinform: %s: %w", inf.core.current(), err)
 	}
 	return Filter{bound, inf.core, t}, nil
 }

@@ -24,7 +24,7 @@ type Index[T any] struct {
 // Possible errors: ErrIndexExists, and that there is no function.
 func (inf *Informer[T]) AddIndex(name string, values func(T) []string) (Index[T], error) {
 	if values == nil { // or every object would be rejected
-		return Index[T]{}, fmt.Errorf("kinform: %s: index %q has no function", inf.core.query, name)
+		return Index[T]{}, fmt.Errorf("kinform: %s: index %q has no function", inf.core.current(), name)
 	}
 	return inf.addIndex(name, func(r *engine.Record) ([]string, error) {
 		obj, err := inf.decode(r, engine.Pass)
@@ -50,7 +50,7 @@ func (inf *Informer[T]) AddFieldIndex(name, path string) (Index[T], error) {
 	}
 	p, err := wire.ParsePath(path, t)
 	if err != nil {
-		return Index[T]{}, fmt.Errorf("kinform: %s: index %q: %w", inf.core.query, name, err)
+		return Index[T]{}, fmt.Errorf("kinform: %s: index %q: %w", inf.core.current(), name, err)
 	}
 	if strings.TrimPrefix(path, ".") == "metadata.namespace" {
 		return inf.addIndex(name, namespaceOf())
@@ -77,7 +77,7 @@ func (inf *Informer[T]) pathType() (reflect.Type, error) {
 
 func (inf *Informer[T]) addIndex(name string, values func(*engine.Record) ([]string, error)) (Index[T], error) {
 	if err := inf.core.AddIndex(engine.Indexer{Name: name, Values: values}); err != nil {
-		return Index[T]{}, fmt.Errorf("kinform: %s: %w", inf.core.query, err)
+		return Index[T]{}, fmt.Errorf("kinform: %s: %w", inf.core.current(), err)
 	}
 	return Index[T]{inf: inf, name: name}, nil
 }

@@ -41,6 +41,7 @@ func New[T any](cfg *rest.Config, o Options) (*Informer[T], error) {
 		return nil, fmt.Errorf("kinform: %w", err)
 	}
 	c.hooks.add(o, Options{})
+	c.own = true
 	return &Informer[T]{core: c, view: c.views.of(t)}, nil
 }
 
@@ -75,7 +76,7 @@ func View[U, T any](inf *Informer[T]) (*Informer[U], error) {
 		err = inf.core.views.check(t)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("kinform: %s: the stored objects cannot be read as %s: %w", inf.core.query, t, err)
+		return nil, fmt.Errorf("kinform: %s: the stored objects cannot be read as %s: %w", inf.core.current(), t, err)
 	}
 	return &Informer[U]{core: inf.core, view: inf.core.views.of(t)}, nil
 }
@@ -92,7 +93,10 @@ func structOf[T any]() (reflect.Type, error) {
 // core is what all views of one resource share.
 type core struct {
 	*engine.Informer
-	query     kube.Query
+	client    rest.Interface
+	query     kube.Query // without what the scope says
+	scoped    scoped
+	own       bool // nobody else has it: its scope may be changed
 	options   Options
 	hooks     hooks
 	mutations *mutation.Detector // nil if nobody asked for one
@@ -109,38 +113,25 @@ func newCore(client rest.Interface, t reflect.Type, o Options, server *engine.Se
 	if err != nil {
 		return nil, err
 	}
-	c := &core{options: o, query: kube.Query{
-		Resource:      resource,
-		LabelSelector: o.LabelSelector,
-		FieldSelector: o.FieldSelector,
-		MetadataOnly:  t == metadataType,
-		Protobuf:      !o.JSON && decode.SpeaksProtobuf(t),
-		Compression:   kube.Compression(o.Compression),
-		Limits:        o.limits(),
+	c := &core{client: client, options: o, own: o.OwnScope, query: kube.Query{
+		Resource:     resource,
+		MetadataOnly: t == metadataType,
+		Protobuf:     !o.JSON && decode.SpeaksProtobuf(t),
+		Compression:  kube.Compression(o.Compression),
+		Limits:       o.limits(),
 	}}
+	scope := o.scope().normal()
+	c.scoped.now.Store(&scope)
 	c.views.kind, c.views.secret, c.views.log = c.kind(t), isSecret(resource.GroupResource()), c.hooks.log
 	// A detector that names readers must not find one's change in the objects of others.
 	c.views.apart = o.Unshared || o.MutationDetector == MutationDetectorFull
 	c.views.changed = c.partChanged
 	ro := o.reflector()
 	ro.Server, ro.OnFailure = server, c.hooks.failed
-	ro.Snapshot.Open = c.snapshots(client, o)
-	c.Informer = engine.NewInformer(engine.Options{Residency: engine.Residency(o.Residency), Log: c.hooks.log}, ro, c.sources(client, o.Namespaces))
+	ro.Snapshot.Open = c.snapshots(scope)
+	c.Informer = engine.NewInformer(engine.Options{Residency: engine.Residency(o.Residency), Log: c.hooks.log}, ro, c.sources(scope))
 	c.watchMutations(o)
 	return c, nil
-}
-
-func (c *core) sources(client rest.Interface, namespaces []string) map[string]engine.Source {
-	if len(namespaces) == 0 {
-		namespaces = []string{""}
-	}
-	sources := map[string]engine.Source{}
-	for _, ns := range namespaces {
-		q := c.query
-		q.Namespace = ns
-		sources[ns] = kube.NewSource(client, q)
-	}
-	return sources
 }
 
 // kind returns a function that gives the kind of the objects: from their Go type, or

@@ -132,7 +132,7 @@ func (l *Lease[T]) indexed(name string, err error) error {
 	defer l.mu.Unlock()
 	if l.released {
 		_ = l.core.RemoveIndex(name)
-		return fmt.Errorf("kinform: %s: index %q: %w", l.core.query, name, errReleased)
+		return fmt.Errorf("kinform: %s: index %q: %w", l.core.current(), name, errReleased)
 	}
 	l.indexes = append(l.indexes, name)
 	return nil

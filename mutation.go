@@ -64,7 +64,7 @@ func (c *core) watchMutations(o Options) {
 // mutated logs, counts and passes on that an object was changed.
 func (c *core) mutated(m mutation.Report) {
 	c.hooks.log("an object was changed by a reader; copy it first (DeepCopy)",
-		"resource", c.query.String(), "key", m.Key, "type", m.Type, "fields", m.Fields, "readers", m.Readers)
+		"resource", c.current().String(), "key", m.Key, "type", m.Type, "fields", m.Fields, "readers", m.Readers)
 	c.hooks.mutated(Mutation(m))
 }
 

@@ -5,10 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/wire"
@@ -30,6 +27,11 @@ type Options struct {
 	// -l and --field-selector. Default: everything.
 	LabelSelector string
 	FieldSelector string
+
+	// OwnScope has For and Acquire return an informer that nobody else gets, so that its
+	// scope can be changed (Informer.SetScope). Default: readers that ask a factory for
+	// the same share one informer, whose scope is fixed. New needs no OwnScope.
+	OwnScope bool
 
 	// DropManagedFields leaves metadata.managedFields out of the cache. Default:
 	// every field is kept.
@@ -200,19 +202,8 @@ func (o *Options) check() error {
 	if r := o.Resource; r.Resource == "" && (r.Group != "" || r.Version != "") {
 		return fmt.Errorf("Options.Resource has a group or a version (%q, %q) and no resource: name its plural, such as \"pods\"", r.Group, r.Version)
 	}
-	if _, err := labels.Parse(o.LabelSelector); err != nil {
-		return fmt.Errorf("Options.LabelSelector %q: %w", o.LabelSelector, err)
-	}
-	if _, err := fields.ParseSelector(o.FieldSelector); err != nil {
-		return fmt.Errorf("Options.FieldSelector %q: %w", o.FieldSelector, err)
-	}
-	for _, ns := range o.Namespaces {
-		if ns == "" {
-			return fmt.Errorf("Options.Namespaces has an empty name: leave the list empty for all namespaces")
-		}
-		if wrong := validation.IsDNS1123Label(ns); len(wrong) > 0 {
-			return fmt.Errorf("Options.Namespaces has %q, which is not the name of a namespace: %s", ns, wrong[0])
-		}
+	if err := o.scope().check("Options"); err != nil {
+		return err
 	}
 	if err := o.Snapshot.check(); err != nil {
 		return err

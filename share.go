@@ -8,11 +8,10 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/kube"
 )
 
 // setting is an option that must be the same for all readers of one watch.
@@ -23,7 +22,8 @@ type setting struct {
 
 // settings returns the options that all readers of one watch share, with their
 // defaults filled in. Of the other options, Resource, Namespaces and the selectors
-// identify the watch; Logger, OnFailure, OnMutation and Grace belong to each reader.
+// identify the watch; Logger, OnFailure, OnMutation and Grace belong to each reader. An
+// informer with OwnScope has one reader.
 func (o Options) settings() []setting {
 	backoff := engine.Backoff(o.Backoff).WithDefaults()
 	return []setting{
@@ -74,25 +74,8 @@ func (o Options) selects(resource schema.GroupVersionResource) string {
 	return strings.Join([]string{resource.String(), strings.Join(namespaces, ","), labelTerms(o.LabelSelector), byFields.String()}, "\n")
 }
 
-// labelTerms returns the terms of a label selector in one order and one spelling:
-// "a=b", "a==b" and "a in (b)" are the same.
-func labelTerms(selector string) string {
-	parsed, _ := labels.Parse(selector)
-	requirements, _ := parsed.Requirements()
-	var terms []string
-	for _, r := range requirements {
-		operator := r.Operator()
-		switch operator {
-		case selection.Equals, selection.DoubleEquals:
-			operator = selection.In
-		case selection.NotEquals:
-			operator = selection.NotIn
-		}
-		terms = append(terms, fmt.Sprint(r.Key(), " ", operator, " ", r.Values().List()))
-	}
-	slices.Sort(terms)
-	return strings.Join(slices.Compact(terms), ",")
-}
+// labelTerms returns the terms of a label selector in one order and one spelling.
+func labelTerms(selector string) string { return strings.Join(kube.LabelTerms(selector), ",") }
 
 // over returns the options, with the defaults where they are zero. Functions and the
 // logger are left out: hooks.add adds each of them once.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/rest"
 
 	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/kube"
@@ -85,8 +84,10 @@ func (o SnapshotOptions) String() string {
 	return strings.Join(words, ", ")
 }
 
-// snapshots returns what opens the snapshot of a namespace, or nil if there is to be none.
-func (c *core) snapshots(client rest.Interface, o Options) func(string) (*snapshot.File, error) {
+// snapshots returns what opens the snapshot of a namespace of a scope, or nil if there is
+// to be none.
+func (c *core) snapshots(selected Scope) func(string) (*snapshot.File, error) {
+	o := c.options
 	if o.Snapshot.Dir == "" {
 		return nil
 	}
@@ -95,12 +96,12 @@ func (c *core) snapshots(client rest.Interface, o Options) func(string) (*snapsh
 	if o.DropManagedFields {
 		form += kube.FormWithoutManagedFields
 	}
-	byFields, _ := fields.ParseSelector(o.FieldSelector) // which was checked
-	q.LabelSelector, q.FieldSelector = labelTerms(o.LabelSelector), byFields.String()
+	byFields, _ := fields.ParseSelector(selected.FieldSelector) // which was checked
+	q.LabelSelector, q.FieldSelector = labelTerms(selected.LabelSelector), byFields.String()
 	return func(namespace string) (*snapshot.File, error) {
 		q := q
 		q.Namespace = namespace
-		return place.Open(client, q, form)
+		return place.Open(c.client, q, form)
 	}
 }
 

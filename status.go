@@ -165,7 +165,7 @@ func (inf *Informer[T]) Status() Status { return inf.core.status() }
 
 func (c *core) status() Status {
 	s := Status{
-		Resource: c.query.String(),
+		Resource: c.current().String(),
 		Synced:   c.HasSynced(),
 		Objects:  c.Len(),
 	}
@@ -202,6 +202,9 @@ func (s Status) Reason() Reason { return s.worst().Reason }
 // A quiet resource is confirmed every 150 s (Options.Silence) where the server sends
 // no bookmarks, every 300 s at the latest.
 func (s Status) Staleness() time.Duration {
+	if len(s.Sources) == 0 {
+		return 0 // there is nothing that could have changed
+	}
 	last := s.worst().LastContact
 	for _, src := range s.Sources {
 		if src.LastContact.Before(last) {

@@ -38,7 +38,7 @@ var ErrNoVersion = engine.ErrNoVersion
 // ErrRefused, or that of the context's end.
 func (inf *Informer[T]) WaitFor(ctx context.Context, resourceVersion string) error {
 	if resourceVersion == "" {
-		return fmt.Errorf("kinform: %s: WaitFor needs a resource version", inf.core.query)
+		return fmt.Errorf("kinform: %s: WaitFor needs a resource version", inf.core.current())
 	}
 	return ownError(inf.core.WaitFor(ctx, engine.ParseVersion(resourceVersion)))
 }
@@ -54,7 +54,7 @@ func (inf *Informer[T]) WaitForObject(ctx context.Context, obj metav1.Object) er
 	v := engine.ParseVersion(obj.GetResourceVersion())
 	if v.IsZero() {
 		return fmt.Errorf("kinform: %s %s/%s has no resource version: pass what the server returned; after a delete call WaitForDeleted",
-			inf.core.query, obj.GetNamespace(), obj.GetName())
+			inf.core.current(), obj.GetNamespace(), obj.GetName())
 	}
 	return ownError(inf.core.WaitForObject(ctx, nameOfObject(obj), v))
 }

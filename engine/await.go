@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 )
 
 // Object names an object that somebody waits for.
@@ -46,68 +48,93 @@ func (e *WaitError) Unwrap() []error {
 }
 
 // WaitFor waits until the store has everything up to a version, in the given
-// namespaces; in all of them if there are none.
+// namespaces; in all of them if there are none. Where the scope changes meanwhile, what
+// it has become counts.
 func (inf *Informer) WaitFor(ctx context.Context, v Version, namespaces ...string) error {
-	for _, r := range inf.concerned(namespaces) {
-		if err := inf.wait(ctx, r, &waiter{version: v.number}, v); err != nil {
+	return inf.waitIn(namespaces, func(r *Reflector) error {
+		return inf.wait(ctx, r, &waiter{version: v.number}, v)
+	})
+}
+
+// waitIn waits for the reflectors of some namespaces, one after the other, until it has
+// done so for all that there are then.
+func (inf *Informer) waitIn(namespaces []string, wait func(*Reflector) error) error {
+	done := map[*Reflector]bool{}
+	for {
+		some := inf.concerned(namespaces)
+		next := slices.IndexFunc(some, func(r *Reflector) bool { return !done[r] })
+		if next < 0 {
+			return nil
+		}
+		r := some[next]
+		switch err := wait(r); {
+		case errors.Is(err, errLeft):
+		case err != nil:
 			return err
 		}
+		done[r] = true
 	}
-	return nil
 }
 
 // WaitForObject waits until the store has a version of an object, or a newer one, or
 // knows of its end.
 func (inf *Informer) WaitForObject(ctx context.Context, o Object, v Version) error {
-	for _, r := range inf.concerned([]string{o.Namespace}) {
-		u, _ := uidOf([]byte(o.UID))
-		if err := inf.wait(ctx, r, &waiter{version: v.number, key: o.key(), uid: u}, v); err != nil {
-			return err
-		}
-	}
-	return nil
+	u, _ := uidOf([]byte(o.UID))
+	return inf.waitIn([]string{o.Namespace}, func(r *Reflector) error {
+		return inf.wait(ctx, r, &waiter{version: v.number, key: o.key(), uid: u}, v)
+	})
 }
 
 // WaitForDeleted waits until the store does not have an object any more, which existed
 // at a version if that is not zero, or has everything that the server had when
 // WaitForDeleted was called: the object may still be there, being deleted. It returns
 // the version that the store has reached.
-func (inf *Informer) WaitForDeleted(ctx context.Context, o Object, v Version) (Version, error) {
-	for _, r := range inf.concerned([]string{o.Namespace}) {
-		u, _ := uidOf([]byte(o.UID))
-		w := &waiter{version: v.number, key: o.key(), uid: u, gone: true}
-		held := inf.Get(w.key)
-		if w.version != 0 || held != nil && (u == uid{} || held.uid == u) {
-			// It is certain to be there before its end is; that usually comes soon.
-			soon, cancel := context.WithTimeoutCause(ctx, askAfter, errAsked)
-			err := inf.wait(soon, r, w, v)
-			cancel()
-			if err == nil || ctx.Err() != nil {
-				return r.part.Version(), err
-			}
+func (inf *Informer) WaitForDeleted(ctx context.Context, o Object, v Version) (reached Version, err error) {
+	err = inf.waitIn([]string{o.Namespace}, func(r *Reflector) (err error) {
+		reached, err = inf.waitForDeleted(ctx, r, o, v)
+		return err
+	})
+	return reached, err
+}
+
+func (inf *Informer) waitForDeleted(ctx context.Context, r *Reflector, o Object, v Version) (Version, error) {
+	u, _ := uidOf([]byte(o.UID))
+	w := &waiter{version: v.number, key: o.key(), uid: u, gone: true}
+	held := inf.Get(w.key)
+	if w.version != 0 || held != nil && (u == uid{} || held.uid == u) {
+		// It is certain to be there before its end is; that usually comes soon.
+		soon, cancel := context.WithTimeoutCause(ctx, askAfter, errAsked)
+		err := inf.wait(soon, r, w, v)
+		cancel()
+		if err == nil || errors.Is(err, errLeft) || ctx.Err() != nil {
+			return r.part.Version(), err
 		}
-		now, err := inf.now(ctx, r)
-		if err == nil {
-			err = inf.wait(ctx, r, &waiter{version: now.number}, now)
-		}
-		return r.part.Version(), err
 	}
-	return Version{}, nil
+	now, err := inf.now(ctx, r)
+	if err == nil {
+		err = inf.wait(ctx, r, &waiter{version: now.number}, now)
+	}
+	return r.part.Version(), err
 }
 
 // CatchUp waits until the store has everything that the server had when CatchUp was
 // called, in the given namespaces; in all of them if there are none. It returns the
 // version that the server had.
 func (inf *Informer) CatchUp(ctx context.Context, namespaces ...string) (Version, error) {
-	reflectors := inf.concerned(namespaces)
-	if len(reflectors) == 0 {
-		return Version{}, nil
+	for {
+		reflectors := inf.concerned(namespaces)
+		if len(reflectors) == 0 {
+			return Version{}, nil
+		}
+		now, err := inf.now(ctx, reflectors[0])
+		switch {
+		case errors.Is(err, errLeft):
+			continue
+		case err != nil:
+			return Version{}, err
+		}
+		return now, inf.WaitFor(ctx, now, namespaces...)
 	}
-	now, err := inf.now(ctx, reflectors[0])
-	if err != nil {
-		return Version{}, err
-	}
-	return now, inf.WaitFor(ctx, now, namespaces...)
 }
 
 // Covers reports whether the store has any of the given namespaces; none stand for all.
@@ -117,9 +144,9 @@ func (inf *Informer) Covers(namespaces ...string) bool { return len(inf.concerne
 // them if there are none.
 func (inf *Informer) concerned(namespaces []string) (some []*Reflector) {
 	if len(namespaces) == 0 {
-		return inf.reflectors
+		return inf.all()
 	}
-	for _, r := range inf.reflectors {
+	for _, r := range inf.all() {
 		for _, ns := range namespaces {
 			if r.part.namespace == "" || r.part.namespace == ns {
 				some = append(some, r)
@@ -135,11 +162,11 @@ func (inf *Informer) wait(ctx context.Context, r *Reflector, w *waiter, v Versio
 	if v.number == 0 && !v.IsZero() {
 		return &WaitError{r.Status(), v, ErrUnordered}
 	}
-	if r.part.has(inf.Collection, w) {
+	if r.part.has(inf.Collection, w) && !r.part.hasLeft() {
 		return nil
 	}
-	if !r.part.enlist(w) {
-		return &WaitError{r.Status(), v, ErrUnordered}
+	if err := r.part.enlist(w); err != nil {
+		return &WaitError{r.Status(), v, err}
 	}
 	defer r.part.end(w, nil)
 	if r.part.has(inf.Collection, w) { // it came meanwhile

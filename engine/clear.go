@@ -9,10 +9,12 @@ func (inf *Informer) Clear() error {
 		return ErrRunning
 	}
 	defer inf.end()
+	inf.scoping.Lock()
+	defer inf.scoping.Unlock()
 	for _, s := range inf.Subscriptions() {
 		s.Stop()
 	}
-	for _, r := range inf.reflectors {
+	for _, r := range inf.all() {
 		if !r.part.Version().IsZero() {
 			inf.Replace(r.part, List{})
 			r.part.answer(inf.Collection, nil, false)

@@ -30,6 +30,7 @@ type Collection struct {
 	restored map[*Partition]bool // of those, what came from disk and nobody was told of
 	live     *serving            // nil while nobody serves the subscribers
 	scratch  indexing
+	orphans  orphans
 
 	mu     sync.RWMutex
 	table  *table
@@ -101,20 +102,29 @@ func NewCollection(o Options, namespaces ...string) (*Collection, []*Partition) 
 	runtime.AddCleanup(c, (*packed.Youngs).Close, c.youngs)
 	var parts []*Partition
 	for _, ns := range namespaces {
-		p := &Partition{namespace: ns}
+		p := newPartition(ns)
 		c.waiting[p], c.unread[p] = true, true
 		parts = append(parts, p)
+	}
+	if len(parts) == 0 { // there is nothing to wait for
+		close(c.synced)
+		close(c.readable)
 	}
 	return c, parts
 }
 
-// Synced is closed once every partition has had its first list.
-func (c *Collection) Synced() <-chan struct{} { return c.synced }
+// Synced is closed once every partition has had its first list. It is another one when
+// partitions have come after that.
+func (c *Collection) Synced() <-chan struct{} {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.synced
+}
 
 // HasSynced reports whether Synced is closed.
 func (c *Collection) HasSynced() bool {
 	select {
-	case <-c.synced:
+	case <-c.Synced():
 		return true
 	default:
 		return false

@@ -11,7 +11,11 @@ const compactAtOnce = 4 << 20
 // compact packs records again that are in slabs full of holes, a few at a time. It
 // runs in the goroutine of the ingester, between two batches.
 func (in *ingester) compact() {
+	in.adopt()
 	sparse := in.packer.Sparse()
+	if in.foreign != nil {
+		sparse = in.foreign.packer.Whole()
+	}
 	if sparse == nil {
 		in.compactAt = 0
 		return
@@ -36,8 +40,12 @@ func (in *ingester) compact() {
 		in.repack(moved)
 	}
 	in.compactAt = 0
-	if from > 0 {
-		in.packer.Again() // from the beginning: slabs, and the table, may be others
+	switch { // from the beginning: slabs, and the table, may be others
+	case from > 0:
+		in.packer.Again()
+	case in.foreign != nil:
+		in.collection.orphans.settled(in.foreign)
+		in.foreign = nil
 	}
 }
 

@@ -10,11 +10,16 @@ import (
 // Informer is a collection with the reflectors that fill it.
 type Informer struct {
 	*Collection
-	reflectors []*Reflector
+	options ReflectorOptions
 
-	mu      sync.Mutex
-	running bool
-	refused chan struct{} // closed when a run ended by a refusal, made again by the next
+	scoping sync.Mutex // held while the reflectors are started, stopped and replaced
+	active  *active    // the present run; nil: it does not run
+	floor   Version    // what the store had reached in scopes that it has left
+
+	mu         sync.Mutex
+	reflectors []*Reflector // the slice is not changed, but replaced
+	running    bool
+	refused    chan struct{} // closed when a run ended by a refusal, made again by the next
 }
 
 // ErrRunning says that an informer runs already.
@@ -28,11 +33,21 @@ func NewInformer(o Options, ro ReflectorOptions, sources map[string]Source) *Inf
 		namespaces = append(namespaces, ns)
 	}
 	c, parts := NewCollection(o, namespaces...)
-	inf := &Informer{Collection: c, refused: make(chan struct{})}
+	inf := &Informer{Collection: c, options: ro, refused: make(chan struct{})}
 	for i, ns := range namespaces {
 		inf.reflectors = append(inf.reflectors, NewReflector(sources[ns], c, parts[i], ro))
 	}
 	return inf
+}
+
+// active is what the reflectors of one run have in common.
+type active struct {
+	ctx     context.Context
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+	once    sync.Once
+	refusal error
+	stops   map[*Reflector]func() // each ends one and waits for it
 }
 
 // Run keeps the collection up to date and calls the handlers until ctx ends, and
@@ -46,27 +61,50 @@ func (inf *Informer) Run(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var (
-		wg      sync.WaitGroup
-		once    sync.Once
-		refusal error
-	)
-	for _, r := range inf.reflectors {
-		wg.Go(func() {
-			if err := r.Run(ctx); err != nil {
-				once.Do(func() {
-					refusal = err
-					inf.refuse()
-					cancel() // without one part, the whole is wrong
-				})
-			}
-		})
+	now := &active{ctx: ctx, cancel: cancel, stops: map[*Reflector]func(){}}
+	inf.scoping.Lock()
+	inf.active = now
+	for _, r := range inf.all() {
+		inf.start(r)
 	}
+	inf.scoping.Unlock()
 	inf.Serve(ctx)
-	wg.Wait()
+	inf.scoping.Lock()
+	now.wg.Wait()
+	inf.active = nil
+	inf.scoping.Unlock()
 	inf.resident.releaseAll() // or a timer would keep all of it alive for a while
 	inf.end()
-	return refusal
+	return now.refusal
+}
+
+// start runs a reflector until the run ends, or it is stopped. The caller holds scoping.
+func (inf *Informer) start(r *Reflector) {
+	now := inf.active
+	ctx, cancel := context.WithCancel(now.ctx)
+	ended := make(chan struct{})
+	now.stops[r] = func() {
+		cancel()
+		<-ended
+	}
+	now.wg.Go(func() {
+		defer close(ended)
+		defer cancel()
+		if err := r.Run(ctx); err != nil {
+			now.once.Do(func() {
+				now.refusal = err
+				inf.refuse()
+				now.cancel() // without one part, the whole is wrong
+			})
+		}
+	})
+}
+
+// all returns the reflectors.
+func (inf *Informer) all() []*Reflector {
+	inf.mu.Lock()
+	defer inf.mu.Unlock()
+	return inf.reflectors
 }
 
 func (inf *Informer) begin() bool {
@@ -107,15 +145,22 @@ func (inf *Informer) Refused() <-chan struct{} {
 
 // Status returns the status of each reflector: one, or one per namespace.
 func (inf *Informer) Status() []Status {
-	all := make([]Status, len(inf.reflectors))
-	for i, r := range inf.reflectors {
+	reflectors := inf.all()
+	all := make([]Status, len(reflectors))
+	for i, r := range reflectors {
 		all[i] = r.Status()
 	}
 	return all
 }
 
-// Version is the resource version that the first reflector has reached.
-func (inf *Informer) Version() Version { return inf.reflectors[0].Status().Version }
+// Version is the resource version that the first reflector has reached; zero if there is
+// none.
+func (inf *Informer) Version() Version {
+	if all := inf.all(); len(all) > 0 {
+		return all[0].Status().Version
+	}
+	return Version{}
+}
 
 // SyncError says why an informer has not synced in time.
 type SyncError struct {

@@ -40,6 +40,8 @@ type ingester struct {
 	stored  []byte // of the stored record, to compare
 	// compactAt is the page at which compact continues.
 	compactAt int
+	// foreign is one whose records are packed again by this one, until none is left.
+	foreign *ingester
 }
 
 // largestScratch is how much scratch memory is kept from one object to the next.

@@ -39,6 +39,8 @@ type journal struct {
 	stop chan struct{}
 	done chan struct{}
 
+	remove bool // the file is of no use once stop is closed
+
 	// What only the writing goroutine uses.
 	wholeAt   time.Time // when the whole may be written again
 	failures  int
@@ -188,7 +190,11 @@ func (j *journal) run() {
 		select {
 		case <-j.wake:
 		case <-j.stop:
-			if j.failures == 0 {
+			switch {
+			case j.remove && j.file == nil:
+			case j.remove:
+				j.failed(j.file.Discard(), false)
+			case j.failures == 0:
 				j.wholeAt = time.Time{}
 				j.write()
 			}
@@ -378,8 +384,10 @@ func (j *journal) changes(batch []Change) iter.Seq[snapshot.Entry] {
 	}
 }
 
-// close writes what waits, and closes the file.
-func (j *journal) close() {
+// close writes what waits, and closes the file. If nobody is going to begin with it, as
+// the scope is another one, it is removed instead.
+func (j *journal) close(remove bool) {
+	j.remove = remove
 	close(j.stop)
 	<-j.done
 }

@@ -19,8 +19,12 @@ type Memory struct {
 // Memory returns what the informer holds.
 func (inf *Informer) Memory() Memory {
 	m := inf.Collection.memory()
-	for _, r := range inf.reflectors {
+	for _, r := range inf.all() {
 		p := r.in.packer.Memory()
+		m.Mapped += p.Mapped
+		m.Live += p.Live
+	}
+	for _, p := range inf.orphans.memory() {
 		m.Mapped += p.Mapped
 		m.Live += p.Live
 	}

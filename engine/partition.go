@@ -31,8 +31,16 @@ type Partition struct {
 	absent  bool
 	waiters waiterHeap           // those for whom the version is too low
 	byKey   map[string][]*waiter // those who wait for an object
+	left    bool                 // it is not part of the collection any more
 	reads   uint64               // counts the consistent reads that have begun
 	asking
+
+	listed chan struct{} // closed once its first list is in the store
+	ended  chan struct{} // closed once it has left
+}
+
+func newPartition(namespace string) *Partition {
+	return &Partition{namespace: namespace, listed: make(chan struct{}), ended: make(chan struct{})}
 }
 
 // waiter waits for a partition to reach a version, or for one of its objects.
@@ -146,12 +154,17 @@ func (p *Partition) has(c *Collection, w *waiter) bool {
 	return reached || gone
 }
 
-// enlist has a waiter wait, until end. It returns false if that would be for ever.
-func (p *Partition) enlist(w *waiter) bool {
+// enlist has a waiter wait, until end.
+//
+// Possible errors: ErrUnordered, if that would be for ever; errLeft.
+func (p *Partition) enlist(w *waiter) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.unordered && w.key == "" {
-		return false
+	switch {
+	case p.left:
+		return errLeft
+	case p.unordered && w.key == "":
+		return ErrUnordered
 	}
 	w.done, w.place, w.since = make(chan struct{}), -1, p.reads
 	if w.key != "" {
@@ -164,7 +177,34 @@ func (p *Partition) enlist(w *waiter) bool {
 		heap.Push(&p.waiters, w)
 		p.askLaterLocked()
 	}
-	return true
+	return nil
+}
+
+// errLeft ends a wait for a partition that has left the collection. What is waited for
+// may be in others.
+var errLeft = errors.New("the scope has changed")
+
+// leave ends all waits.
+func (p *Partition) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left = true
+	close(p.ended)
+	for _, w := range slices.Clone(p.waiters) {
+		p.endLocked(w, errLeft)
+	}
+	for _, all := range p.byKey {
+		for _, w := range slices.Clone(all) {
+			p.endLocked(w, errLeft)
+		}
+	}
+}
+
+// hasLeft reports whether the partition is not part of the collection any more.
+func (p *Partition) hasLeft() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.left
 }
 
 // end ends the wait of a waiter, however it went. The first end counts.

@@ -65,7 +65,7 @@ type Reflector struct {
 	collection *Collection
 	part       *Partition
 	options    ReflectorOptions
-	in         ingester
+	in         *ingester
 	status     statusBox
 
 	// version is what the watch has reached, and the store a moment later; zero before
@@ -80,6 +80,7 @@ type Reflector struct {
 	order order
 	hearing
 	warmth
+	succession
 	// disorders counts the lists that events out of order led to, the last one at
 	// disorderAt.
 	disorders  int
@@ -134,8 +135,7 @@ type Reflector struct {
 	refused error
 }
 
-// NewReflector returns a reflector that fills a partition from a source.
-func NewReflector(s Source, c *Collection, p *Partition, o ReflectorOptions) *Reflector {
+func (o ReflectorOptions) withDefaults() ReflectorOptions {
 	if o.Silence <= 0 {
 		o.Silence = 150 * time.Second
 	}
@@ -148,8 +148,14 @@ func NewReflector(s Source, c *Collection, p *Partition, o ReflectorOptions) *Re
 	if o.Server == nil {
 		o.Server = new(Server)
 	}
+	return o
+}
+
+// NewReflector returns a reflector that fills a partition from a source.
+func NewReflector(s Source, c *Collection, p *Partition, o ReflectorOptions) *Reflector {
+	o = o.withDefaults()
 	r := &Reflector{source: s, collection: c, part: p, options: o}
-	r.in = ingester{
+	r.in = &ingester{
 		collection: c, dropManagedFields: o.DropManagedFields,
 		accept: o.Accept, transform: o.Transform, encoder: o.Encoder, view: o.View,
 	}
@@ -171,7 +177,7 @@ type state func(context.Context) state
 func (r *Reflector) Run(ctx context.Context) error {
 	defer r.status.enter(Stopped)
 	r.refused, r.staleLogged = nil, false
-	r.version = r.part.Version()
+	r.version = r.begins()
 	r.refusals = 0
 	defer r.openSnapshot(ctx)()
 	next := r.start
@@ -185,9 +191,12 @@ func (r *Reflector) start(context.Context) state {
 	switch {
 	case r.unconfirmed:
 		return r.prove
-	case !r.version.IsZero():
-		r.suspect = true
+	case !r.version.IsZero() && !r.part.Version().IsZero():
+		r.suspect = r.suspect || !r.handed
+		r.handed = false
 		return r.watch
+	case !r.version.IsZero() || r.consistent:
+		return r.list // no older than what was stored in other scopes
 	case r.options.WatchList && !r.options.Server.listOnly.Load():
 		return r.watchList
 	}

@@ -10,13 +10,13 @@ import (
 
 // ReflectorOptions returns the options of the informer's reflectors, with their
 // defaults.
-func (inf *Informer) ReflectorOptions() ReflectorOptions { return inf.reflectors[0].options }
+func (inf *Informer) ReflectorOptions() ReflectorOptions { return inf.options.withDefaults() }
 
 // Namespaces returns the namespaces of the informer's reflectors, sorted; "" is
 // all.
 func (inf *Informer) Namespaces() []string {
 	var all []string
-	for _, r := range inf.reflectors {
+	for _, r := range inf.all() {
 		all = append(all, r.part.namespace)
 	}
 	slices.Sort(all)

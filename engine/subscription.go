@@ -215,10 +215,14 @@ func (s *Subscription) run(ctx context.Context) {
 
 // reached notes that the handler has come to a mark in the queue.
 func (s *Subscription) reached(d Delta) {
-	if d.Kind == initialEnd {
-		close(s.synced)
-	} else {
+	if d.Kind == resyncEnd {
 		s.resyncing.Store(false)
+		return
+	}
+	select {
+	case <-s.synced: // partitions have come since
+	default:
+		close(s.synced)
 	}
 }
 

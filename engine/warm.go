@@ -87,13 +87,13 @@ func (r *Reflector) openSnapshot(ctx context.Context) (done func()) {
 	})
 	if err != nil {
 		r.setAside(err) // the journal tries again
-	} else if r.version.IsZero() {
+	} else if r.version.IsZero() && !r.late {
 		if err := r.restore(f); err != nil {
 			r.setAside(err)
 		}
 	}
 	r.journal = newJournal(r, f)
-	return r.journal.close
+	return func() { r.journal.close(r.leaving.Load()) }
 }
 
 // handover is how long a file is waited for that another one has: it may be about to end,
@@ -203,6 +203,7 @@ func (c *Collection) first(p *Partition, changes []Delta) []Delta {
 	}
 	if c.waiting[p] {
 		delete(c.waiting, p)
+		close(p.listed)
 		if len(c.waiting) == 0 {
 			deltas = append(deltas[:len(deltas):len(deltas)], Delta{Kind: initialEnd})
 		}

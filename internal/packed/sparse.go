@@ -39,6 +39,16 @@ func (p *Packer) Sparse() *Sparse {
 	return &Sparse{sparse}
 }
 
+// Whole returns all slabs, for a packer that is not going to be used again.
+func (p *Packer) Whole() *Sparse {
+	slabs, _ := p.arena.held()
+	all := map[*mapping]bool{}
+	for _, m := range slabs {
+		all[m] = true
+	}
+	return &Sparse{all}
+}
+
 // died returns by how much less lives in slabs than when Sparse last looked. Objects
 // that are deleted leave holes although no slab is added.
 func (a *arena) died() int64 {

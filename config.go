@@ -33,7 +33,11 @@ func (c *core) describe() describe.Description {
 	d.Informer = "kinform.Informer"
 	d.Source.Name = c.current().String()
 	d.Source.Query(c.current())
-	if namespaces := c.Namespaces(); len(namespaces) == 0 || namespaces[0] != "" {
+	namespaces := c.Namespaces()
+	switch {
+	case len(namespaces) == 0:
+		d.Source.Name += ", nothing of it"
+	case namespaces[0] != "":
 		d.Source.Namespaces = namespaces
 	}
 	d.Source.Compression = c.options.Compression.String()

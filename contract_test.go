@@ -3,6 +3,8 @@ package kinform_test
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -40,6 +42,7 @@ func embedded(t *testing.T) contract.Server {
 	return contract.Server{
 		Config:    s.Config(),
 		Forbidden: func(t *testing.T) *rest.Config { return powerless(t, s) },
+		Limited:   func(t *testing.T, namespaces ...string) *rest.Config { return limited(t, s, namespaces) },
 		Expire: func(context.Context) error {
 			restart(s)
 			s.ForgetHistory()
@@ -61,6 +64,21 @@ func powerless(t *testing.T, s *apisim.Server) *rest.Config {
 	cfg.UserAgent = "powerless"
 	t.Cleanup(s.Inject(apisim.Fault{
 		Match:  apisim.Match{Func: func(r *http.Request) bool { return r.UserAgent() == cfg.UserAgent }},
+		Status: http.StatusForbidden,
+	}))
+	return cfg
+}
+
+// limited is somebody whom the server lets do things in some namespaces only.
+func limited(t *testing.T, s *apisim.Server, namespaces []string) *rest.Config {
+	cfg := s.Config()
+	cfg.UserAgent = "limited"
+	t.Cleanup(s.Inject(apisim.Fault{
+		Match: apisim.Match{Func: func(r *http.Request) bool {
+			return r.UserAgent() == cfg.UserAgent && !slices.ContainsFunc(namespaces, func(ns string) bool {
+				return strings.Contains(r.URL.Path, "/namespaces/"+ns+"/")
+			})
+		}},
 		Status: http.StatusForbidden,
 	}))
 	return cfg

@@ -22,7 +22,6 @@ func Engine(inf *engine.Informer, subs []*engine.Subscription) Description {
 		At:    time.Now(),
 		Queue: "one for each handler",
 		Source: Source{
-			Name:                inf.Status()[0].Source,
 			List:                listing(o),
 			ConsistentFirstList: o.ConsistentFirstList,
 			PageSize:            o.PageSize,
@@ -35,6 +34,9 @@ func Engine(inf *engine.Informer, subs []*engine.Subscription) Description {
 		Store:    store(inf),
 		Handlers: []Handler{},
 		Status:   status(inf),
+	}
+	if len(d.Status.Sources) > 0 {
+		d.Source.Name = d.Status.Sources[0].Source
 	}
 	for _, sub := range subs {
 		d.Handlers = append(d.Handlers, Subscriber(sub))
@@ -99,8 +101,9 @@ func rejected(err error) string {
 }
 
 func status(inf *engine.Informer) Status {
-	s := Status{Synced: inf.HasSynced(), Version: inf.Version().String(), Stopped: true}
-	for _, src := range inf.Status() {
+	sources := inf.Status()
+	s := Status{Synced: inf.HasSynced(), Version: inf.Version().String(), Stopped: len(sources) > 0}
+	for _, src := range sources {
 		s.Started = s.Started || src.State != engine.Idle
 		s.Stopped = s.Stopped && src.State == engine.Stopped
 		s.Sources = append(s.Sources, SourceStatus{

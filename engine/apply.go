@@ -215,7 +215,7 @@ func (c *Collection) difference(p *Partition, list List) (changed, gone []*Recor
 			continue
 		}
 		listed[s/64] |= 1 << (s % 64)
-		if held := c.table.at(s); held != r && (list.lastWord() || !r.overtaken(held)) {
+		if held := c.table.at(s); held != r && !held.packsSame(r) && (list.lastWord() || !r.overtaken(held)) {
 			changed = append(changed, r)
 		}
 	}

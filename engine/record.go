@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -156,6 +157,15 @@ func (r *Record) overtaken(o *Record) bool { return r.older(o) && !r.another(o) 
 // that came as objects, which may be delivered twice for a reason.
 func (r *Record) sameState(o *Record) bool {
 	return r.uid == o.uid && r.number == o.number && r.number != 0 && r.marks&object == 0
+}
+
+// packsSame reports whether two records have the same bytes of the same state, packed in
+// different places: one was packed again after a list was compared with the other.
+func (r *Record) packsSame(o *Record) bool {
+	if !r.sameState(o) || r.bytes.None() || o.bytes.None() || r.Format() != o.Format() || r.Size() != o.Size() || r.sum() != o.sum() {
+		return false
+	}
+	return bytes.Equal(r.AppendBytes(nil), o.AppendBytes(nil))
 }
 
 // another reports whether two records of one key are of different objects.

@@ -34,6 +34,10 @@ type Server struct {
 	// may neither list nor watch.
 	Forbidden func(*testing.T) *rest.Config
 
+	// Limited returns a configuration that reaches the server, as somebody who may list
+	// and watch config maps in some namespaces, and nothing else.
+	Limited func(t *testing.T, namespaces ...string) *rest.Config
+
 	// Expire makes the server forget its history: versions from before are
 	// answered with 410. Connections may be cut.
 	Expire func(context.Context) error
@@ -78,6 +82,7 @@ var points = []point{
 	{"09 stop means stopped", stopping},
 	{"10 bad input is contained", badInput},
 	{"11 read your writes", readWrites},
+	{"12 the scope changes", scoping},
 }
 
 // Run runs every story of every point against a server, one after the other, so that

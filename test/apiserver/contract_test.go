@@ -16,6 +16,7 @@ func TestContract(t *testing.T) {
 	contract.Run(t, contract.Server{
 		Config:    s.Config(),
 		Forbidden: func(*testing.T) *rest.Config { return s.PowerlessConfig() },
+		Limited:   func(t *testing.T, namespaces ...string) *rest.Config { return reader(t, s, namespaces) },
 		Expire:    s.ForgetHistory,
 		Backup:    s.Backup,
 		Goroutines: []goleak.Option{

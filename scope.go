@@ -65,6 +65,9 @@ func (s Scope) check(of string) error {
 	return nil
 }
 
+// Check returns what is wrong with the scope, if anything.
+func (s Scope) Check() error { return s.check("Scope") }
+
 // normal returns the scope with each namespace once, in their order.
 func (s Scope) normal() Scope {
 	s.Namespaces = slices.Compact(slices.Sorted(slices.Values(s.Namespaces)))

@@ -23,7 +23,8 @@ type core struct {
 
 	mu      sync.Mutex // held while the engine is started and stopped
 	runners int
-	spent   bool // the last runner has left
+	spent   bool                 // the last runner has left
+	owner   *sharedIndexInformer // nobody else may use it; nil: others may
 	cancel  context.CancelFunc
 	ended   chan struct{}
 
@@ -64,7 +65,7 @@ func (c *core) member(s *sharedIndexInformer, runs bool) {
 func (c *core) join(s *sharedIndexInformer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.spent {
+	if c.spent || c.owner != nil && c.owner != s {
 		return false
 	}
 	c.runners++
@@ -92,6 +93,13 @@ func (c *core) isSpent() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.spent
+}
+
+// isOwned reports whether one informer has the core for itself.
+func (c *core) isOwned() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.owner != nil
 }
 
 // leave stops the engine, if nobody else needs it. The result is closed when it has
@@ -132,22 +140,29 @@ func sharedCore(name string, lw *dropin.ListWatch) (c *core, grown <-chan struct
 	defer cores.mu.Unlock()
 	for _, w := range cores.byKey[lw.Share] {
 		c := w.Value()
-		if c == nil || c.isSpent() {
+		if c == nil || c.isSpent() || c.isOwned() {
 			continue
 		}
 		if grown, ok := c.lazy.admit(lw.Needs); ok {
 			return c, grown
 		}
 	}
-	lazy := &lazySource{name: name, open: lw.Open, needs: lw.Needs, grows: lw.Grows}
-	c = newCore(lazy, reflectorOptions(lw, lazy.settle))
-	c.lazy, c.share = lazy, lw.Share
+	c = newLazyCore(name, lw)
+	c.share = lw.Share
 	runtime.AddCleanup(c, forgetSpent, lw.Share)
 	if cores.byKey == nil {
 		cores.byKey = map[dropin.Share][]weak.Pointer[core]{}
 	}
 	cores.byKey[lw.Share] = append(cores.byKey[lw.Share], weak.Make(c))
 	return c, nil
+}
+
+// newLazyCore returns a core that decides what to ask for when it is first used.
+func newLazyCore(name string, lw *dropin.ListWatch) *core {
+	lazy := &lazySource{name: name, open: lw.Open, needs: lw.Needs, grows: lw.Grows}
+	c := newCore(lazy, reflectorOptions(lw, lazy.settle))
+	c.lazy = lazy
+	return c
 }
 
 // forgetSpent forgets the cores of a key that nobody can share any more.

@@ -15,6 +15,7 @@ import (
 	clientgo "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"github.com/kinform/kinform"
 	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/dropin"
 )
@@ -34,6 +35,8 @@ type sharedIndexInformer struct {
 	synced        chan struct{}
 	shell         *reflectorShell // what the watch error handler is given
 	packing       packing         // of what comes as objects
+	scoping       sync.Mutex      // held while the scope changes
+	scope         *kinform.Scope  // the present one; nil: that of its lists
 
 	mu          sync.Mutex
 	core        *core           // the one that it runs on, from its start on

@@ -73,7 +73,7 @@ func WaitForWrites(ctx context.Context, informer SharedInformer, w *kinform.Writ
 	if !ok {
 		return fmt.Errorf("which resource %s lists is not known: make the informer with a factory of kinform's", s.description)
 	}
-	return w.Wait(ctx, s.engine(), lw.Query.Resource.GroupResource(), lw.Query.Namespace, keys...)
+	return w.Wait(ctx, s.engine(), lw.Query.Resource.GroupResource(), s.onlyNamespace(lw), keys...)
 }
 
 // ours returns the informer of this package that an informer is, or is around.

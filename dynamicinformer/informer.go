@@ -3,6 +3,7 @@ package dynamicinformer
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
@@ -19,12 +20,22 @@ func NewFilteredDynamicInformer(client dynamic.Interface, gvr schema.GroupVersio
 }
 
 func newInformer(client dynamic.Interface, gvr schema.GroupVersionResource, namespace string, resync time.Duration, indexers cache.Indexers, tweak TweakListOptionsFunc) cache.SharedIndexInformer {
-	return cache.NewSharedIndexInformerWithOptions(listWatch(client, gvr, namespace, tweak), &unstructured.Unstructured{},
+	return cache.NewSharedIndexInformerWithOptions(scopedListWatch(client, gvr, namespace, tweak), &unstructured.Unstructured{},
 		cache.SharedIndexInformerOptions{
 			ResyncPeriod:      resync,
 			Indexers:          indexers,
 			ObjectDescription: gvr.String(),
 		})
+}
+
+// scopedListWatch is listWatch for informers whose scope can be changed.
+func scopedListWatch(client dynamic.Interface, gvr schema.GroupVersionResource, namespace string, tweak TweakListOptionsFunc) cache.ListerWatcher {
+	return dropin.WithScopes(listWatch(client, gvr, namespace, tweak), dropin.Scopes{
+		Namespace: namespace, Tweak: tweak,
+		Open: func(namespace string, tweak func(*metav1.ListOptions)) cache.ListerWatcher {
+			return listWatch(client, gvr, namespace, tweak)
+		},
+	})
 }
 
 func listWatch(client dynamic.Interface, gvr schema.GroupVersionResource, namespace string, tweak TweakListOptionsFunc) cache.ListerWatcher {

@@ -19,7 +19,17 @@ func NewFilteredMetadataInformer(client metadata.Interface, gvr schema.GroupVers
 }
 
 func newInformer(client metadata.Interface, gvr schema.GroupVersionResource, namespace string, resync time.Duration, indexers cache.Indexers, tweak TweakListOptionsFunc) cache.SharedIndexInformer {
-	return cache.NewSharedIndexInformer(listWatch(client, gvr, namespace, tweak), &metav1.PartialObjectMetadata{}, resync, indexers)
+	return cache.NewSharedIndexInformer(scopedListWatch(client, gvr, namespace, tweak), &metav1.PartialObjectMetadata{}, resync, indexers)
+}
+
+// scopedListWatch is listWatch for informers whose scope can be changed.
+func scopedListWatch(client metadata.Interface, gvr schema.GroupVersionResource, namespace string, tweak TweakListOptionsFunc) cache.ListerWatcher {
+	return dropin.WithScopes(listWatch(client, gvr, namespace, tweak), dropin.Scopes{
+		Namespace: namespace, Tweak: tweak,
+		Open: func(namespace string, tweak func(*metav1.ListOptions)) cache.ListerWatcher {
+			return listWatch(client, gvr, namespace, tweak)
+		},
+	})
 }
 
 func listWatch(client metadata.Interface, gvr schema.GroupVersionResource, namespace string, tweak TweakListOptionsFunc) cache.ListerWatcher {

@@ -8,12 +8,16 @@ import (
 
 	clientgo "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+
+	"github.com/kinform/kinform"
 )
 
 // Group is what factories have in common: they keep one informer for each key, start
 // each once, and wait for all of them. The zero value is an empty group.
 type Group[K comparable] struct {
+	scoping  sync.Mutex // held while the scope changes
 	mu       sync.Mutex
+	scope    *kinform.Scope // that informers get; nil: the one that they are made with
 	members  map[K]*member
 	closed   bool
 	running  sync.WaitGroup
@@ -45,6 +49,11 @@ func (g *Group[K]) Informer(key K, create func() clientgo.SharedIndexInformer) c
 		g.members = map[K]*member{}
 	}
 	m := &member{informer: create()}
+	if g.scope != nil {
+		if scoped, err := scopedOf(m.informer); err == nil {
+			_ = scoped.SetScope(*g.scope) // others have it, and this one is new
+		}
+	}
 	g.members[key] = m
 	g.starting = append(g.starting, m)
 	g.all = append(g.all, m.informer)

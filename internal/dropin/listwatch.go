@@ -36,6 +36,8 @@ type ListWatch struct {
 	// Grows: when a reader joins that needs more than what is watched, the watch is
 	// replaced by one that has it. Default: the reader gets another watch.
 	Grows bool
+	// Scopes are what it lists in other namespaces; nil: nothing.
+	Scopes *Scopes
 	// DropManagedFields cuts metadata.managedFields out of what is stored.
 	DropManagedFields bool
 	// Place, if it has a folder, is where what is stored is kept for the next start, as

@@ -80,7 +80,13 @@ func (k Kind) New(client kubernetes.Interface, namespace string, o internalinter
 	if !k.Namespaced {
 		namespace = ""
 	}
-	return cache.NewSharedIndexInformerWithOptions(k.listWatch(client, namespace, o.TweakListOptions), k.Example,
+	lw := dropin.WithScopes(k.listWatch(client, namespace, o.TweakListOptions), dropin.Scopes{
+		Namespace: namespace, Everywhere: !k.Namespaced, Tweak: o.TweakListOptions,
+		Open: func(namespace string, tweak func(*metav1.ListOptions)) clientgo.ListerWatcher {
+			return k.listWatch(client, namespace, tweak)
+		},
+	})
+	return cache.NewSharedIndexInformerWithOptions(lw, k.Example,
 		cache.SharedIndexInformerOptions{
 			ResyncPeriod: o.ResyncPeriod,
 			Indexers:     o.Indexers,

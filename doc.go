@@ -64,6 +64,13 @@
 //     it holds all that was written through a transport of Writes. Nothing polls.
 //     A version that the server does not have, as it was restored from a backup, ends
 //     the wait with ErrNoVersion; where versions are not ordered, ErrUnordered does.
+//  12. The scope changes. SetScope adds and removes namespaces and changes selectors,
+//     while the informer runs or not. Handlers get Deleted, with FinalStateUnknown, for
+//     what leaves, Added for what comes, and nothing for what stays; only what is new is
+//     listed. What has left is not in the cache any more when SetScope returns; HasSynced
+//     and WaitSynced tell when all is there that has come. A namespace that is forbidden,
+//     or is being deleted, does not hold up the others. Waits are for the scope as it is
+//     when they return.
 //
 // # Warm start
 //

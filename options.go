@@ -20,7 +20,8 @@ type Options struct {
 
 	// Namespaces to list and watch, each with its own requests. Default: all
 	// namespaces, with one list and one watch. Set it where permissions are limited
-	// to some namespaces, or for few namespaces of a large cluster.
+	// to some namespaces, or for few namespaces of a large cluster. Informer.SetScope
+	// changes them, and the selectors, later.
 	Namespaces []string
 
 	// LabelSelector and FieldSelector narrow what the server sends, as kubectl's

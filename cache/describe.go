@@ -73,14 +73,19 @@ func (s *sharedIndexInformer) describe() Description {
 func (s *sharedIndexInformer) describeSourceLocked(to *describe.Source) {
 	lw, ok := s.lw.(*dropin.ListWatch)
 	if !ok {
-		to.Via = fmt.Sprintf("objects of %T", s.lw)
+		to.Via = fmt.Sprintf("objects of %T", dropin.Unscoped(s.lw))
 		return
 	}
 	needs := lw.Needs
 	if s.core.lazy != nil {
 		needs = s.core.lazy.neediest()
 	}
-	to.Query(lw.Asked(needs))
+	q := lw.Asked(needs)
+	if scope := s.scope.Load(); scope != nil {
+		to.Namespaces = scope.Namespaces
+		q.Namespace, q.LabelSelector, q.FieldSelector = "", dropin.Both(q.LabelSelector, scope.LabelSelector), dropin.Both(q.FieldSelector, scope.FieldSelector)
+	}
+	to.Query(q)
 }
 
 // describe describes the sharing of a core, seen from one of those that share;

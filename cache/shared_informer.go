@@ -36,7 +36,8 @@ type sharedIndexInformer struct {
 	shell         *reflectorShell // what the watch error handler is given
 	packing       packing         // of what comes as objects
 	scoping       sync.Mutex      // held while the scope changes
-	scope         *kinform.Scope  // the present one; nil: that of its lists
+	// scope is the present one; nil: that which it was made with.
+	scope atomic.Pointer[kinform.Scope]
 
 	mu          sync.Mutex
 	core        *core           // the one that it runs on, from its start on

@@ -64,16 +64,15 @@ func (s *sharedIndexInformer) SetScope(scope kinform.Scope) error {
 		return err
 	}
 	next := engine.Scope{Sources: s.sources(scopes, scope), Reselects: true}
-	if s.scope != nil || scopes.Namespace == "" {
-		var before kinform.Scope
-		if s.scope != nil {
-			before = *s.scope
+	before := s.scope.Swap(&scope)
+	if before != nil || scopes.Namespace == "" {
+		if before == nil {
+			before = &kinform.Scope{}
 		}
 		var same bool
-		same, next.Selects = kube.Reselect(selecting(before), selecting(scope))
+		same, next.Selects = kube.Reselect(selecting(*before), selecting(scope))
 		next.Reselects = !same
 	}
-	s.scope = &scope
 	core.Informer.SetScope(next)
 	return nil
 }
@@ -81,9 +80,7 @@ func (s *sharedIndexInformer) SetScope(scope kinform.Scope) error {
 // onlyNamespace is the one that the informer was made for, if its scope is still that; ""
 // if it is told by the engine.
 func (s *sharedIndexInformer) onlyNamespace(lw *dropin.ListWatch) string {
-	s.scoping.Lock()
-	defer s.scoping.Unlock()
-	if s.scope != nil {
+	if s.scope.Load() != nil {
 		return ""
 	}
 	return lw.Query.Namespace

@@ -52,6 +52,14 @@ func ScopesOf(lw clientgo.ListerWatcher) *Scopes {
 	return nil
 }
 
+// Unscoped returns what WithScopes was given.
+func Unscoped(lw clientgo.ListerWatcher) clientgo.ListerWatcher {
+	if s, ok := lw.(*scopedObjects); ok {
+		return s.ListWatch
+	}
+	return lw
+}
+
 // In returns what lists and watches a namespace, or everything for "", with the
 // selectors of a scope beside those of the factory.
 func (s *Scopes) In(namespace string, scope kinform.Scope) clientgo.ListerWatcher {
@@ -62,12 +70,13 @@ func (s *Scopes) In(namespace string, scope kinform.Scope) clientgo.ListerWatche
 		if s.Tweak != nil {
 			s.Tweak(o)
 		}
-		o.LabelSelector = both(o.LabelSelector, scope.LabelSelector)
-		o.FieldSelector = both(o.FieldSelector, scope.FieldSelector)
+		o.LabelSelector = Both(o.LabelSelector, scope.LabelSelector)
+		o.FieldSelector = Both(o.FieldSelector, scope.FieldSelector)
 	})
 }
 
-func both(a, b string) string { return strings.Trim(a+","+b, ",") }
+// Both returns a selector of what two of them select.
+func Both(a, b string) string { return strings.Trim(a+","+b, ",") }
 
 // Scoped is an informer whose scope can be changed.
 type Scoped interface {

@@ -31,11 +31,13 @@ type Event[T any] struct {
 	inf   *Informer[T]
 }
 
-// Initial reports whether the object was in the store when the subscriber joined.
+// Initial reports whether the object was in the store when the subscriber joined, or in
+// the first list of a scope that has changed since.
 func (e Event[T]) Initial() bool { return e.delta.Initial }
 
-// FinalStateUnknown reports, for EventDeleted, that the deletion itself was missed:
-// New is the last state that was seen.
+// FinalStateUnknown reports, for EventDeleted, that the deletion itself was missed, or
+// that the object has left the scope of the informer and may live on: New is the last
+// state that was seen.
 func (e Event[T]) FinalStateUnknown() bool { return e.delta.FinalStateUnknown }
 
 // Namespace is that of the object, "" if it has none.

@@ -10,13 +10,13 @@ import (
 // Informer is a collection with the reflectors that fill it.
 type Informer struct {
 	*Collection
-	options ReflectorOptions
 
 	scoping sync.Mutex // held while the reflectors are started, stopped and replaced
 	active  *active    // the present run; nil: it does not run
 	floor   Version    // what the store had reached in scopes that it has left
 
 	mu         sync.Mutex
+	options    ReflectorOptions
 	reflectors []*Reflector // the slice is not changed, but replaced
 	running    bool
 	refused    chan struct{} // closed when a run ended by a refusal, made again by the next

@@ -79,7 +79,7 @@ func newJournal(r *Reflector, f *snapshot.File) *journal {
 		j.version, j.grave = r.version, r.buried
 	} else {
 		j.behind = true
-		if !r.version.IsZero() {
+		if !r.part.Version().IsZero() { // else the store is not what the server had at any version
 			j.begin()
 			j.finish(r.worthKeeping())
 		}

@@ -36,7 +36,9 @@ type Scope struct {
 func (inf *Informer) SetScope(s Scope) {
 	inf.scoping.Lock()
 	defer inf.scoping.Unlock()
+	inf.mu.Lock()
 	inf.options.Snapshot.Open = s.Open
+	inf.mu.Unlock()
 	var next, ended []*Reflector
 	for _, r := range inf.all() {
 		if _, stays := s.Sources[r.part.namespace]; stays && !s.Reselects {

@@ -10,7 +10,11 @@ import (
 
 // ReflectorOptions returns the options of the informer's reflectors, with their
 // defaults.
-func (inf *Informer) ReflectorOptions() ReflectorOptions { return inf.options.withDefaults() }
+func (inf *Informer) ReflectorOptions() ReflectorOptions {
+	inf.mu.Lock()
+	defer inf.mu.Unlock()
+	return inf.options.withDefaults()
+}
 
 // Namespaces returns the namespaces of the informer's reflectors, sorted; "" is
 // all.

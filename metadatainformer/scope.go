@@ -22,4 +22,6 @@ func (f *metadataSharedInformerFactory) SetScope(s kinform.Scope) error { return
 // scope. The caches' HasSynced stays true once it was.
 //
 // Possible errors: *engine.SyncError of each that has not.
-func (f *metadataSharedInformerFactory) WaitForScope(ctx context.Context) error { return f.group.WaitForScope(ctx) }
+func (f *metadataSharedInformerFactory) WaitForScope(ctx context.Context) error {
+	return f.group.WaitForScope(ctx)
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 )
 
 // Change is one step of a batch: a state to store, or the last state of an
@@ -322,7 +323,8 @@ func indexContained(ix Indexer, r *Record) (values []string, err error) {
 
 // step makes the changes in t and appends what is to be delivered.
 func (c *Collection) step(t *table, changes []indexedChange, rep *replacement, deltas []Delta) []Delta {
-	now := coarseNow()
+	at := time.Now()
+	now := coarse(at)
 	c.resident.now.Store(now)
 	first := len(deltas)
 	for _, ch := range changes {
@@ -354,6 +356,7 @@ func (c *Collection) step(t *table, changes []indexedChange, rep *replacement, d
 		}
 	}
 	for i := first; i < len(deltas); i++ {
+		deltas[i].stamp = stampOf(at)
 		deltas[i].holdArrived(rep != nil)
 	}
 	return deltas

@@ -162,7 +162,7 @@ func (r *Reflector) asked(context.Context) state {
 		return r.watch
 	}
 	r.consistent = true
-	return r.list
+	return r.listFor(Awaited)
 }
 
 // incomparable reports whether what the store has reached does not say that it has

@@ -45,7 +45,7 @@ func (m *merger) add(d Delta) {
 		m.drop(was)
 		delete(m.last, key)
 	case was.Kind == Updated && d.Kind == Deleted:
-		d.Old = was.Old
+		d.Old, d.stamp = was.Old, was.stamp
 		*was = d
 	case was.Kind == Deleted && d.Kind == Added:
 		m.append(key, d)

@@ -25,12 +25,13 @@ import (
 type Collection struct {
 	write    sync.Mutex
 	indexers []Indexer
-	subs     []*Subscription
+	subs     []*Subscription     // replaced, never changed; joined has the same
 	waiting  map[*Partition]bool // partitions whose first list has not come yet
 	restored map[*Partition]bool // of those, what came from disk and nobody was told of
 	live     *serving            // nil while nobody serves the subscribers
 	scratch  indexing
 	orphans  orphans
+	joined   atomic.Pointer[[]*Subscription] // for those who do not wait for a writer
 
 	mu     sync.RWMutex
 	table  *table
@@ -43,7 +44,8 @@ type Collection struct {
 	altering altering
 	resident residency
 	log      Log
-	observer Observer
+	observer atomic.Pointer[Observer]
+	measured measured
 
 	rejected rejects
 	kind     atomic.Pointer[Kinds]
@@ -93,9 +95,8 @@ func NewCollection(o Options, namespaces ...string) (*Collection, []*Partition) 
 		log:     o.Log,
 
 		readable: make(chan struct{}),
-
-		observer: o.Observer,
 	}
+	c.Observe(o.Observer)
 	c.resident.mode, c.resident.records = o.Residency, c.All
 	c.resident.templates.weight = new(atomic.Int64)
 	c.youngs = c.table.youngs

@@ -46,6 +46,8 @@ type Delta struct {
 	FinalStateUnknown bool
 	// resync: a resync of the object was merged into it.
 	resync bool
+	// stamp is when it came into the store; see stampOf.
+	stamp uint32
 	// Old is the state before; nil for Added.
 	Old *Record
 	// New is the newest state known; for Deleted, the last one.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 )
 
 // Informer is a collection with the reflectors that fill it.
 type Informer struct {
 	*Collection
+	number uint64
 
 	scoping sync.Mutex // held while the reflectors are started, stopped and replaced
 	active  *active    // the present run; nil: it does not run
@@ -22,6 +24,13 @@ type Informer struct {
 	refused    chan struct{} // closed when a run ended by a refusal, made again by the next
 }
 
+// numbers are given to informers and subscriptions, so that those who see several of them
+// can tell them apart.
+var numbers atomic.Uint64
+
+// Number is one that no other informer or subscription of the process has.
+func (inf *Informer) Number() uint64 { return inf.number }
+
 // ErrRunning says that an informer runs already.
 var ErrRunning = errors.New("the informer is running already")
 
@@ -33,7 +42,7 @@ func NewInformer(o Options, ro ReflectorOptions, sources map[string]Source) *Inf
 		namespaces = append(namespaces, ns)
 	}
 	c, parts := NewCollection(o, namespaces...)
-	inf := &Informer{Collection: c, options: ro, refused: make(chan struct{})}
+	inf := &Informer{Collection: c, options: ro, refused: make(chan struct{}), number: numbers.Add(1)}
 	for i, ns := range namespaces {
 		inf.reflectors = append(inf.reflectors, NewReflector(sources[ns], c, parts[i], ro))
 	}

@@ -147,6 +147,8 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 	r.mute++
 	received := false
 	r.openedAt = time.Now()
+	r.status.update(func(s *Status) { s.WatchedSince = r.openedAt })
+	defer r.watched(r.openedAt, r.events)
 	var batch []Change
 	for {
 		var err error
@@ -178,9 +180,14 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 	}
 }
 
+// watched notes that a watch has ended, which began at a time and a number of events.
+func (r *Reflector) watched(began time.Time, events uint64) {
+	r.observe(Observation{Point: PointWatched, Count: int(r.events - events), Took: time.Since(began)})
+}
+
 // applied notes that a batch is in the store.
 func (r *Reflector) applied(n int, watch stopwatch) {
-	if n > 0 && r.collection.observer != nil {
+	if n > 0 && r.collection.observed() {
 		r.observe(Observation{Point: PointApplied, Count: n, Took: watch.took()})
 	}
 }
@@ -206,8 +213,10 @@ func (r *Reflector) pull(stream WatchStream, batch []Change) ([]Change, error) {
 // so that ends the watch.
 func (r *Reflector) take(ev Event, batch []Change) ([]Change, error) {
 	if ev.Type == wire.Bookmark {
+		r.bookmarks++
 		return batch, r.bookmark(ev)
 	}
+	r.events++
 	record, err := r.in.record(ev.Item, true)
 	gone := ev.Type == wire.Deleted
 	if err != nil {

@@ -107,6 +107,8 @@ func (c *Collection) walk(snap pages.Snapshot[*Record], v *View, use Use, ahead 
 				d = c.listPage(p, v, use)
 			}
 			l, next[i] = d.all, d.keep
+		} else {
+			c.hitAll(l.n)
 		}
 		if !visit(l) {
 			return
@@ -210,6 +212,7 @@ func (c *Collection) Object(key string, v *View) (any, error) {
 	obj := v.listed.Load().object(s, p)
 	c.mu.RUnlock()
 	if obj != nil {
+		c.hit(r)
 		r.use.set(used)
 		return obj, nil
 	}
@@ -240,6 +243,7 @@ func (c *Collection) ObjectsBy(index, value string, v *View) []any {
 		p := page(s)
 		r := p.Values()[s%pages.Size]
 		if obj := known.object(s, p); obj != nil {
+			c.hit(r)
 			r.use.set(used)
 			all = append(all, obj)
 		} else {

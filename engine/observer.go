@@ -15,7 +15,7 @@ type Point uint8
 
 // The points, with the fields that an Observation has there.
 const (
-	// PointList: a list was begun. Source.
+	// PointList: a list was begun. Source, Cause.
 	PointList Point = iota + 1
 	// PointListed: a list is in the store. Source, Count objects, Took.
 	PointListed
@@ -23,6 +23,8 @@ const (
 	PointEpoch
 	// PointWatch: a watch was begun. Source.
 	PointWatch
+	// PointWatched: a watch has ended that was taken up. Source, Count events, Took.
+	PointWatched
 	// PointExpired: the server had forgotten the version of a watch. Source.
 	PointExpired
 	// PointFailed: a list or a watch failed. Source, Reason, Err.
@@ -53,19 +55,43 @@ type Observation struct {
 	Count      int
 	Took       time.Duration
 	Reason     Reason
+	Cause      Cause
 	Err        error
 }
 
+// Observe adds an observer, also while the informer runs. It stays. Nil adds none.
+func (c *Collection) Observe(added Observer) {
+	if added == nil {
+		return
+	}
+	for {
+		before := c.observer.Load()
+		both := added
+		if before != nil {
+			both = func(o Observation) {
+				(*before)(o)
+				added(o)
+			}
+		}
+		if c.observer.CompareAndSwap(before, &both) {
+			return
+		}
+	}
+}
+
+// observed reports whether there is an observer.
+func (c *Collection) observed() bool { return c.observer.Load() != nil }
+
 // observe passes on what happened, if there is an observer.
 func (c *Collection) observe(o Observation) {
-	if c.observer != nil {
-		c.observer(o)
+	if observer := c.observer.Load(); observer != nil {
+		(*observer)(o)
 	}
 }
 
 // stopwatch starts measuring, if there is an observer. The zero value measures nothing.
 func (c *Collection) stopwatch() stopwatch {
-	if c.observer == nil {
+	if !c.observed() {
 		return stopwatch{}
 	}
 	return stopwatch{time.Now()}
@@ -82,19 +108,21 @@ func (s stopwatch) took() time.Duration {
 
 // observe counts what happened to a reflector in its status, and passes it on.
 func (r *Reflector) observe(o Observation) {
-	r.status.observe(o)
-	if r.collection.observer != nil {
+	r.status.observe(o, r.events, r.bookmarks)
+	if r.collection.observed() {
 		o.Source = r.source.String()
-		r.collection.observer(o)
+		r.collection.observe(o)
 	}
 }
 
 // observe counts what happened.
-func (b *statusBox) observe(o Observation) {
+func (b *statusBox) observe(o Observation, events, bookmarks uint64) {
 	b.update(func(s *Status) {
+		s.Events, s.Bookmarks = events, bookmarks
 		switch o.Point {
 		case PointList:
 			s.Lists++
+			count(&s.ListsBy, o.Cause)
 		case PointWatch:
 			s.Watches++
 		case PointExpired:
@@ -103,6 +131,19 @@ func (b *statusBox) observe(o Observation) {
 			s.Epochs++
 		case PointStale:
 			s.Stale++
+		case PointFailed:
+			count(&s.Failures, o.Reason)
+		case PointListed:
+			s.ListTime += o.Took
+		case PointWatched:
+			s.WatchedSince = time.Time{}
 		}
 	})
+}
+
+func count[K comparable](in *map[K]uint64, key K) {
+	if *in == nil {
+		*in = map[K]uint64{}
+	}
+	(*in)[key]++
 }

@@ -46,6 +46,7 @@ func TestObserver(t *testing.T) {
 			fmt.Sprintf("%d %s  1", PointListed, source),
 			fmt.Sprintf("%d %s  0", PointWatch, source),
 			fmt.Sprintf("%d %s  1", PointApplied, source),
+			fmt.Sprintf("%d %s  1", PointWatched, source),
 			fmt.Sprintf("%d view ns/a 0", PointDecoded),
 			fmt.Sprintf("%d sub ns/a 0", PointDelivered),
 			fmt.Sprintf("%d sub ns/a 0", PointPanicked),
@@ -64,25 +65,50 @@ func TestObserver(t *testing.T) {
 // BenchmarkObserver shows what an observer costs on the way of an event: nothing when
 // there is none.
 func BenchmarkObserver(b *testing.B) {
-	for name, observer := range map[string]Observer{"none": nil, "one": func(Observation) {}} {
-		b.Run(name, func(b *testing.B) {
-			c, _ := NewCollection(Options{Observer: observer}, "")
-			in := ingester{collection: c}
-			s := c.Subscribe(func(context.Context, Delta) {}, SubscribeOptions{Limit: 1})
-			version := 0
+	for _, how := range []string{"none", "measured", "observed"} {
+		b.Run(how, func(b *testing.B) {
+			event := oneEvent(b, how)
 			b.ReportAllocs()
 			for b.Loop() {
-				version++
-				raw := fmt.Appendf(nil, `{"metadata":{"name":"a","uid":"u","resourceVersion":"%d"}}`, version)
-				r, err := in.record(Item{Format: wire.JSON, Bytes: raw}, true)
-				if err != nil {
-					b.Fatal(err)
-				}
-				c.Apply([]Change{{Record: r}})
-				for _, d := range s.queue.take() {
-					s.deliver(b.Context(), d)
-				}
+				event()
 			}
 		})
+	}
+}
+
+// TestMeasuringAllocatesNothing: whoever looks on, an event costs the memory that it costs
+// without.
+func TestMeasuringAllocatesNothing(t *testing.T) {
+	none := testing.AllocsPerRun(2000, oneEvent(t, "none"))
+	for _, how := range []string{"measured", "observed"} {
+		if n := testing.AllocsPerRun(2000, oneEvent(t, how)); n != none {
+			t.Errorf("%s: %v allocations for an event, %v without", how, n, none)
+		}
+	}
+}
+
+// oneEvent returns a function that takes an event to its handler.
+func oneEvent(t testing.TB, how string) func() {
+	c, _ := NewCollection(Options{}, "")
+	switch how {
+	case "measured":
+		c.Measure()
+	case "observed":
+		c.Observe(func(Observation) {})
+	}
+	in := ingester{collection: c}
+	s := c.Subscribe(func(context.Context, Delta) {}, SubscribeOptions{Limit: 1})
+	version := 1 << 20 // of as many digits in all that follow
+	return func() {
+		version++
+		raw := fmt.Appendf(nil, `{"metadata":{"name":"a","uid":"u","resourceVersion":"%d"}}`, version)
+		r, err := in.record(Item{Format: wire.JSON, Bytes: raw}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Apply([]Change{{Record: r}})
+		for _, d := range s.queue.take() {
+			s.deliver(t.Context(), d)
+		}
 	}
 }

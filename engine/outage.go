@@ -144,7 +144,7 @@ const calm = 10 * time.Minute
 // says so; the others are not held up.
 func (r *Reflector) outOfOrder(err error) state {
 	if r.countDisorder() == 1 {
-		return r.list
+		return r.listFor(Disorder)
 	}
 	delay := r.options.Backoff.delay(r.disorders-1, nil)
 	r.settleAt = time.Now().Add(delay)
@@ -177,10 +177,10 @@ func (r *Reflector) wentBack(err error) state {
 	r.consistent = true
 	times := r.countDisorder() - 1
 	if times == 0 {
-		return r.list
+		return r.listFor(WentBack)
 	}
 	r.failures++
-	return r.failedAgain(times, fmt.Errorf("watch %s: %w", r.source, err), r.list)
+	return r.failedAgain(times, fmt.Errorf("watch %s: %w", r.source, err), r.listFor(WentBack))
 }
 
 // answered notes that the server accepted a watch: the last failure is over for now.
@@ -221,7 +221,10 @@ func (r *Reflector) healthy(listed bool) (overcome int) {
 			r.overcome(s)
 		}
 		s.Version, s.LastContact = r.version, r.provenAt
-		s.Synced = s.Synced || listed
+		s.Events, s.Bookmarks = r.events, r.bookmarks
+		if listed {
+			s.sync(r.ranAt)
+		}
 	})
 	return overcome
 }

@@ -113,7 +113,10 @@ func (r *Reflector) empty(err error) {
 	stored := r.collection.Store(r.part, List{}, Version{})
 	r.part.lose()
 	r.part.answer(r.collection, nil, false)
-	r.status.update(func(s *Status) { s.Synced, s.Version, s.Listed = true, Version{}, 0 })
+	r.status.update(func(s *Status) {
+		s.sync(r.ranAt)
+		s.Version, s.Listed = Version{}, 0
+	})
 	r.journal.empty()
 	stored.Deliver()
 	r.confirmed()

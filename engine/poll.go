@@ -77,7 +77,7 @@ func (r *Reflector) poll(err error) state {
 		r.collection.log.line("cannot be watched, and is listed at intervals instead", "source", r.source.String(),
 			"reason", string(reason), "error", err, "interval", r.options.Poll)
 	}
-	return r.wait(Polling, delay, r.list)
+	return r.wait(Polling, delay, r.listFor(Polled))
 }
 
 // unproven reports whether watches have brought nothing for so long that a list has to

@@ -28,7 +28,7 @@ func (r *Reflector) probe(ctx context.Context) state {
 		return nil
 	case err != nil:
 		if r.failures > 0 && !isTransient(err) {
-			return r.failed(err, r.list) // it cannot answer that; a list gets past it
+			return r.failed(err, r.listFor(Failed)) // it cannot answer that; a list gets past it
 		}
 		return r.failed(err, r.watch)
 	}
@@ -36,7 +36,7 @@ func (r *Reflector) probe(ctx context.Context) state {
 	switch {
 	case version.Before(r.version):
 		r.consistent = true
-		return r.list
+		return r.listFor(WentBack)
 	case version == r.version:
 		// Nothing has happened since what the store has.
 		r.mute, r.provenAt = 0, time.Now()

@@ -91,8 +91,12 @@ type Reflector struct {
 	doubt    error
 	// listedAt is when the last list was stored.
 	listedAt time.Time
-	// listing measures the present list.
+	// listing measures the present list, and cause is why it is read.
 	listing stopwatch
+	cause   Cause
+	// ranAt is when the run began; events and bookmarks count what watches have sent.
+	ranAt             time.Time
+	events, bookmarks uint64
 	// staleLogged: that events were left out was logged since all was well.
 	staleLogged bool
 	// suspect: the last watch broke, so the server may have been replaced by one
@@ -178,7 +182,7 @@ func (r *Reflector) Run(ctx context.Context) error {
 	defer r.status.enter(Stopped)
 	r.refused, r.staleLogged = nil, false
 	r.version = r.begins()
-	r.refusals = 0
+	r.refusals, r.ranAt = 0, time.Now()
 	defer r.openSnapshot(ctx)()
 	next := r.start
 	for next != nil && ctx.Err() == nil {
@@ -200,13 +204,13 @@ func (r *Reflector) start(context.Context) state {
 	case r.options.WatchList && !r.options.Server.listOnly.Load():
 		return r.watchList
 	}
-	return r.list
+	return r.listFor(First)
 }
 
 // list reads the whole set and replaces the partition with it.
 func (r *Reflector) list(ctx context.Context) state {
-	r.observe(Observation{Point: PointList})
-	r.listing = r.collection.stopwatch()
+	r.observe(Observation{Point: PointList, Cause: r.cause})
+	r.listing = stopwatch{time.Now()}
 	switch {
 	case r.deaf:
 		r.status.enter(Polling)
@@ -236,23 +240,23 @@ func (r *Reflector) list(ctx context.Context) state {
 	case isExpired(err) && o.Limit > 0:
 		// Pages are older than a server remembers by the time that all are read.
 		r.unpaged, r.consistent = true, r.consistent || o.ResourceVersion != "0"
-		return r.list
+		return r.listFor(Forgotten)
 	case (isAhead(err) || isExpired(err)) && o.ResourceVersion != "":
 		// What we hold cannot be compared with what the server has: ask for what
 		// it has.
 		r.consistent = true
-		return r.list
+		return r.listFor(Incomparable)
 	default:
 		// A server that is asked for a version that it has not reached may wait for it,
 		// for longer than we do, and its history may have gone back.
 		r.consistent = r.consistent || errors.Is(err, errStalled)
-		return r.failed(err, r.list)
+		return r.failed(err, r.listFor(Failed))
 	}
 	list.NewEpoch = version.Before(r.version)
 	if list.NewEpoch && !r.consistent {
 		// An answer older than what was asked for proves nothing.
 		r.consistent = true
-		return r.list
+		return r.listFor(Incomparable)
 	}
 	list.Current = r.renewing || r.unconfirmed || (r.order.disordered || r.order.unordered) && !r.order.apart
 	r.unpaged = false
@@ -267,7 +271,7 @@ func (r *Reflector) list(ctx context.Context) state {
 func (r *Reflector) watch(ctx context.Context) state {
 	relist, why := r.relistIn()
 	if r.proving = r.unproven(); r.proving || why != nil && relist <= 0 {
-		return r.list
+		return r.listFor(causeOf(why, r.proving))
 	}
 	if r.suspect && time.Since(r.probedAt) >= probePause && !r.in.objects && r.version.number != 0 { // others are not compared
 		if next := r.probe(ctx); next != nil || ctx.Err() != nil {
@@ -298,6 +302,9 @@ func (r *Reflector) watch(ctx context.Context) state {
 // begin notes that a watch is about to be opened.
 func (r *Reflector) begin(o WatchOptions) {
 	r.observe(Observation{Point: PointWatch})
+	if r.suspect || r.failures > 0 {
+		r.status.update(func(s *Status) { s.Reconnects++ })
+	}
 	r.openedAt, r.beganFrom = time.Time{}, r.version
 	r.endsAt = time.Now().Add(o.Timeout)
 	r.tolerant, r.lagging = r.lagging, false
@@ -341,13 +348,13 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 	case isExpired(err):
 		r.observe(Observation{Point: PointExpired})
 		if r.fruitless > 1 || r.brief > 2 {
-			return r.failed(err, r.list) // it forgets what it has just listed
+			return r.failed(err, r.listFor(Forgotten)) // it forgets what it has just listed
 		}
-		return r.list
+		return r.listFor(Forgotten)
 	case errors.Is(err, errWentBack):
 		return r.wentBack(err)
 	case errors.Is(err, errIncomplete), errors.Is(err, errDisorder), errors.Is(err, errUnconfirmed):
-		return r.list
+		return r.listFor(causeOf(err, false))
 	case errors.Is(err, errOutOfOrder):
 		return r.outOfOrder(err)
 	case errors.Is(err, errStalled):
@@ -369,7 +376,7 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 	if r.failures > 0 && (reason == Garbled || reason == Unknown || reason == ServerError || errors.Is(err, errAtOnce)) {
 		// It was not the way here: the server itself sends what cannot be read, or
 		// nothing, or cannot watch. A list gets past it.
-		return r.failed(err, r.list)
+		return r.failed(err, r.listFor(Failed))
 	}
 	return r.failed(err, r.watch)
 }

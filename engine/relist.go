@@ -32,9 +32,11 @@ func (r *Reflector) relistIn() (in time.Duration, why error) {
 // renew lists what there is more of now. That the list differs from the store says
 // nothing of the watches before it. It replaces everything: what is stored cannot be read
 // by those who need more, be it newer.
-func (r *Reflector) renew(context.Context) state {
+func (r *Reflector) renew(context.Context) state { return r.renewFor(Renewed) }
+
+func (r *Reflector) renewFor(c Cause) state {
 	r.consistent, r.renewing, r.proving = true, true, false
-	return r.list
+	return r.listFor(c)
 }
 
 // renewed is closed while the source has more than what was asked for.

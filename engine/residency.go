@@ -115,8 +115,10 @@ var clockStart = time.Now()
 
 // coarseNow counts periods of idle. It begins above zero, the stamp of a record that
 // nobody has used.
-func coarseNow() uint32 {
-	return uint32(time.Since(clockStart)/idle+8) & (1<<(32-stampShift) - 1)
+func coarseNow() uint32 { return coarse(time.Now()) }
+
+func coarse(t time.Time) uint32 {
+	return uint32(t.Sub(clockStart)/idle+8) & (1<<(32-stampShift) - 1)
 }
 
 // recently is how many periods ago something is not long ago.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"sync"
 	"time"
 )
@@ -82,8 +83,28 @@ type Status struct {
 	Stale uint64
 	// Epochs counts how often the server's history went back.
 	Epochs uint64
+	// Events and Bookmarks count what watches have sent, Reconnects the watches that were
+	// opened because the one before had broken.
+	Events, Bookmarks, Reconnects uint64
+	// ListsBy are Lists by cause, Failures are failed lists and watches by reason.
+	ListsBy  map[Cause]uint64
+	Failures map[Reason]uint64
+	// ListTime is how long all lists together took that are in the store.
+	ListTime time.Duration
+	// WatchedSince is when the present watch was taken up; zero while there is none.
+	WatchedSince time.Time
+	// SyncTook is how long it took from the start until the first list was in the store,
+	// or a snapshot was confirmed.
+	SyncTook time.Duration
 	// Snapshot is what became of the snapshot on disk; zero where there is none to be.
 	Snapshot SnapshotStatus
+}
+
+// sync notes that the first list is in the store, of a run that began at a time.
+func (s *Status) sync(began time.Time) {
+	if !s.Synced {
+		s.Synced, s.SyncTook = true, time.Since(began)
+	}
 }
 
 // statusBox is a Status that a reflector writes and others read.
@@ -101,7 +122,9 @@ func (b *statusBox) update(f func(*Status)) {
 func (b *statusBox) get() Status {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.s
+	s := b.s
+	s.ListsBy, s.Failures = maps.Clone(s.ListsBy), maps.Clone(s.Failures)
+	return s
 }
 
 func (b *statusBox) enter(state State) {

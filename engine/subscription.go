@@ -37,6 +37,9 @@ type SubscribeOptions struct {
 	// Synced is closed when the subscription has synced. Default: it makes its own
 	// channel.
 	Synced chan struct{}
+	// Trace is called before the handler is, which gets the context that it returns; end
+	// is called when the handler has returned, or has panicked. Default: nothing is called.
+	Trace func(context.Context, Delta) (ctx context.Context, end func(panicked any))
 	// OnPanic is called when the handler panics. Default: the panic is logged; either
 	// way the subscriber continues with the next change. If OnPanic panics, so does
 	// the program.
@@ -55,6 +58,8 @@ type Subscription struct {
 	ahead  prefetcher
 	inHand []Delta // the delta that is being delivered, and what was taken with it
 
+	number    uint64
+	timing    timing
 	delivered atomic.Uint64
 	refused   atomic.Uint64
 	panics    atomic.Uint64
@@ -82,6 +87,7 @@ func (c *Collection) Subscribe(h Handler, o SubscribeOptions) *Subscription {
 		options:    o,
 		synced:     o.Synced,
 		ahead:      prefetcher{view: o.View, choosy: o.Filter != nil},
+		number:     numbers.Add(1),
 	}
 	if s.synced == nil {
 		s.synced = make(chan struct{})
@@ -92,9 +98,10 @@ func (c *Collection) Subscribe(h Handler, o SubscribeOptions) *Subscription {
 		s.options.Name = fmt.Sprintf("subscriber-%d", len(c.subs)+1)
 	}
 	present := make([]Delta, 0, c.table.len()+1)
+	now := stampOf(time.Now())
 	for r := range c.table.snapshot().All() {
 		if !c.untold(r) {
-			present = append(present, Delta{Kind: Added, Initial: true, New: r})
+			present = append(present, Delta{Kind: Added, Initial: true, New: r, stamp: now})
 		}
 	}
 	if len(c.waiting) == 0 {
@@ -103,7 +110,7 @@ func (c *Collection) Subscribe(h Handler, o SubscribeOptions) *Subscription {
 	if len(present) > 0 {
 		s.queue.push(present, true)
 	}
-	c.subs = append(slices.Clip(c.subs), s)
+	c.setSubsLocked(append(slices.Clip(c.subs), s))
 	c.resident.readers(len(c.subs))
 	if c.live != nil {
 		s.start(c.live)
@@ -127,11 +134,19 @@ func (c *Collection) Serve(ctx context.Context) {
 	v.wg.Wait()
 }
 
-// Subscriptions returns the subscribers, in the order in which they joined.
+// Subscriptions returns the subscribers, in the order in which they joined. It waits for
+// nobody.
 func (c *Collection) Subscriptions() []*Subscription {
-	c.write.Lock()
-	defer c.write.Unlock()
-	return slices.Clone(c.subs)
+	if subs := c.joined.Load(); subs != nil {
+		return slices.Clone(*subs)
+	}
+	return nil
+}
+
+// setSubsLocked replaces the subscribers; the caller has the writer's lock.
+func (c *Collection) setSubsLocked(subs []*Subscription) {
+	c.subs = subs
+	c.joined.Store(&subs)
 }
 
 func (s *Subscription) start(v *serving) {
@@ -228,8 +243,13 @@ func (s *Subscription) reached(d Delta) {
 
 // deliver calls the handler, if its filter lets it, and contains the panic of both.
 func (s *Subscription) deliver(ctx context.Context, d Delta) {
+	var end func(panicked any)
 	defer func() {
-		if p := recover(); p != nil {
+		p := recover()
+		if end != nil {
+			end(p)
+		}
+		if p != nil {
 			s.panicked(d.Key(), p)
 		}
 	}()
@@ -242,16 +262,40 @@ func (s *Subscription) deliver(ctx context.Context, d Delta) {
 			return
 		}
 	}
-	watch := s.collection.stopwatch()
+	if s.options.Trace != nil {
+		ctx, end = s.options.Trace(ctx, d)
+	}
+	watch := s.begin(d)
 	s.handler(ctx, d)
 	s.delivered.Add(1)
-	if s.collection.observer != nil {
-		s.collection.observe(Observation{Point: PointDelivered, Subscriber: s.options.Name, Key: d.Key(), Took: watch.took()})
+	s.end(d, watch)
+}
+
+// begin notes that the handler is about to be called, if somebody wants to know.
+func (s *Subscription) begin(d Delta) stopwatch {
+	if !s.collection.measured.on.Load() {
+		return s.collection.stopwatch()
+	}
+	now := time.Now()
+	s.timing.called(d, now)
+	return stopwatch{now}
+}
+
+// end notes that the handler has returned.
+func (s *Subscription) end(d Delta, watch stopwatch) {
+	if watch.began.IsZero() {
+		return
+	}
+	took := watch.took()
+	s.timing.returned(took)
+	if s.collection.observed() {
+		s.collection.observe(Observation{Point: PointDelivered, Subscriber: s.options.Name, Key: d.Key(), Took: took})
 	}
 }
 
 func (s *Subscription) panicked(key string, p any) {
 	n := s.panics.Add(1)
+	s.timing.inHand.Store(0)
 	s.collection.observe(Observation{Point: PointPanicked, Subscriber: s.options.Name, Key: key})
 	if s.options.OnPanic != nil {
 		s.options.OnPanic(key, p, debug.Stack())
@@ -273,8 +317,9 @@ func (s *Subscription) Remind() {
 		return
 	}
 	batch := make([]Delta, 0, c.table.len()+1)
+	now := stampOf(time.Now())
 	for r := range c.table.snapshot().All() {
-		batch = append(batch, Delta{Kind: Resynced, Old: r, New: r})
+		batch = append(batch, Delta{Kind: Resynced, Old: r, New: r, stamp: now})
 	}
 	s.queue.push(append(batch, Delta{Kind: resyncEnd}), true)
 }
@@ -297,7 +342,7 @@ func (s *Subscription) Stop() {
 func (s *Subscription) Leave() <-chan struct{} {
 	c := s.collection
 	c.write.Lock()
-	c.subs = slices.DeleteFunc(slices.Clone(c.subs), func(o *Subscription) bool { return o == s })
+	c.setSubsLocked(slices.DeleteFunc(slices.Clone(c.subs), func(o *Subscription) bool { return o == s }))
 	c.resident.readers(len(c.subs))
 	c.write.Unlock()
 	s.mu.Lock()
@@ -323,7 +368,16 @@ type SubscriptionStatus struct {
 	Delivered, Refused, Merged uint64
 	// Panics counts the handler's panics.
 	Panics uint64
+	// Lag is how long the change waits that is with the handler, or else the first in its
+	// queue. Before Measure it is that of the queue.
+	Lag time.Duration
+	// Took is how long the handler took each time, Late how long changes had waited when
+	// it was called for them, both since Measure; see HandlerBuckets and DelayBuckets.
+	Took, Late Durations
 }
+
+// Number is one that no other subscription or informer of the process has.
+func (s *Subscription) Number() uint64 { return s.number }
 
 // Status returns the status of the subscriber.
 func (s *Subscription) Status() SubscriptionStatus {
@@ -332,6 +386,9 @@ func (s *Subscription) Status() SubscriptionStatus {
 		Delivered: s.delivered.Load(),
 		Refused:   s.refused.Load(),
 		Panics:    s.panics.Load(),
+		Lag:       s.lag(),
+		Took:      s.timing.took.get(),
+		Late:      s.timing.late.get(),
 	}
 	select {
 	case <-s.synced:

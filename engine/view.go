@@ -127,8 +127,14 @@ func (c *Collection) Decode(r *Record, v *View, use Use) (any, error) {
 		return v.Decode(r, Neighbour{}) // there is nothing to decode, and nothing to evict
 	}
 	if d := r.decoded().find(v); d != nil {
+		if use.isRead() {
+			c.hit(r)
+		}
 		c.resident.touch(r, v, use)
 		return d.obj, d.err
+	}
+	if use.isRead() {
+		c.missed()
 	}
 	if v.Alters {
 		return c.decodeAltered(r, v, use)

@@ -11,9 +11,11 @@ func (c *Collection) Wanted(r *Record, v *View, use Use) (any, error) {
 		return c.Decode(r, v, use)
 	}
 	if use == ReadAll {
+		c.missed()
 		return nil, nil
 	}
 	if now := coarseNow(); now-r.use.stamp(now) > recently {
+		c.missed()
 		return nil, nil
 	}
 	return c.Decode(r, v, use)

@@ -196,8 +196,9 @@ func (c *Collection) first(p *Partition, changes []Delta) []Delta {
 	if c.restored[p] {
 		c.supersede(changes)
 		deltas = nil
+		now := stampOf(time.Now())
 		for r := range c.table.snapshotBy(p) {
-			deltas = append(deltas, Delta{Kind: Added, Initial: true, New: r})
+			deltas = append(deltas, Delta{Kind: Added, Initial: true, New: r, stamp: now})
 		}
 		delete(c.restored, p)
 	}

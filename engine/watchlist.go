@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/kinform/kinform/wire"
 )
@@ -31,7 +32,7 @@ const pace = 1024
 // state, and continues with that watch. Where the closing bookmark does not come
 // (some servers and proxies never send it), it falls back to LIST for good.
 func (r *Reflector) watchList(ctx context.Context) state {
-	r.listing = r.collection.stopwatch()
+	r.listing = stopwatch{time.Now()}
 	r.status.enter(Listing)
 	dog := newWatchdog(ctx, r.options.WatchListDeadline)
 	defer dog.release()
@@ -137,11 +138,11 @@ func (r *Reflector) notInitial(ctx context.Context, err error) state {
 	case Unauthorized, Refused, TLS, Throttled:
 		return r.failed(err, r.watchList)
 	case Forbidden, NoResource:
-		return r.list // which reports whether that is true of the resource, or of watches
+		return r.listFor(First) // which reports whether that is true of the resource, or of watches
 	case Stalled:
 		err = errNoInitialEnd
 	}
 	r.options.Server.listOnly.Store(true)
 	r.collection.log.line("falling back to LIST", "source", r.source.String(), "cause", err)
-	return r.list
+	return r.listFor(First)
 }

@@ -35,7 +35,7 @@ func (r *Reflector) prove(ctx context.Context) state {
 	r.target, r.outdated = Version{}, nil
 	newest := r.newestOf(witnesses)
 	if len(newest) == 0 {
-		return r.renew // there is nothing that could prove anything, and little to list
+		return r.renewFor(Unconfirmed) // there is nothing that could prove anything, and little to list
 	}
 	proven := uint64(0)
 	for _, w := range newest {
@@ -116,14 +116,14 @@ func (r *Reflector) unprovable(ctx context.Context, err error) state {
 	case isTransient(err):
 		return r.failed(err, r.prove)
 	}
-	return r.list // which has more to say about it
+	return r.listFor(Unconfirmed) // which has more to say about it
 }
 
 // relistAll has a consistent list replace what came from disk. What is the same byte for
 // byte stays.
 func (r *Reflector) relistAll(why error) state {
 	r.setAside(why)
-	return r.renew
+	return r.renewFor(Unconfirmed)
 }
 
 // newestOf returns the records of the partition that have changed last, newest first.

@@ -44,12 +44,50 @@ func (c *core) describe() describe.Description {
 	d.Source.ErrorHandler = c.hooks.names()
 	d.Store.MutationDetector = c.options.MutationDetector != MutationDetectorOff
 	d.Store.MutationDetection = c.options.MutationDetector.String()
+	d.Store.Mutated, _ = c.hooks.mutationsFound()
 	types := c.views.names()
 	d.ObjectType = strings.Join(types, ", ")
 	if len(types) > 1 {
 		d.Views = types
 	}
 	return d
+}
+
+// Measure describes the informer for package metrics, and has it measure its handlers and
+// reads from the first call on. It is nil once Run has returned.
+func (inf *Informer[T]) Measure() []describe.Description { return measured(inf.core) }
+
+// Measure describes the informers that have not ended for package metrics, and has them
+// measure their handlers and reads from the first call on.
+func (f *Factory) Measure() []describe.Description {
+	f.mu.Lock()
+	var cores []*core
+	for _, s := range f.cores {
+		if !s.over {
+			cores = append(cores, s.core)
+		}
+	}
+	f.mu.Unlock()
+	return measured(cores...)
+}
+
+var _, _ describe.Measurer = (*Factory)(nil), (*Informer[any])(nil)
+
+func measured(cores ...*core) (all []describe.Description) {
+	for _, c := range cores {
+		d := describe.Measured(c.Informer, c.Subscriptions())
+		if d.Status.Stopped {
+			continue
+		}
+		d.Informer = "kinform.Informer"
+		d.Source.Query(c.query)
+		if namespaces := c.Namespaces(); namespaces[0] != "" {
+			d.Source.Namespaces = namespaces
+		}
+		d.Store.Mutated, _ = c.hooks.mutationsFound()
+		all = append(all, d)
+	}
+	return all
 }
 
 // names returns the types that the objects are read as.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kinform/kinform/describe"
+	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/dropin"
 )
 
@@ -68,6 +69,45 @@ func (s *sharedIndexInformer) describe() Description {
 		d.Handlers = append(d.Handlers, r.describe())
 	}
 	return d
+}
+
+// Measure describes the informer for package metrics, and has it measure its handlers and
+// reads from the first call on. It is nil while the informer does not run.
+func (s *sharedIndexInformer) Measure() []describe.Description {
+	s.mu.Lock()
+	runs, core := s.started && !s.stopped, s.core
+	var subs []*engine.Subscription
+	for r := range s.handlers {
+		if r.sub != nil {
+			subs = append(subs, r.sub)
+		}
+	}
+	source := describe.Source{}
+	s.describeSourceLocked(&source)
+	s.mu.Unlock()
+	if !runs {
+		return nil
+	}
+	d := describe.Measured(core.Informer, subs)
+	d.Informer, d.ObjectType = "shared informer", fmt.Sprintf("%T", s.objectType)
+	source.Name = s.description
+	d.Source = source
+	return []describe.Description{d}
+}
+
+// MeasureAll describes several informers for package metrics, those of them that are
+// kinform's and run.
+func MeasureAll(informers []SharedIndexInformer) (all []Description) {
+	for _, i := range informers {
+		m, ok := i.(describe.Measurer)
+		if !ok { // another implementation, perhaps around one of ours
+			m, ok = i.GetController().(describe.Measurer)
+		}
+		if ok {
+			all = append(all, m.Measure()...)
+		}
+	}
+	return all
 }
 
 func (s *sharedIndexInformer) describeSourceLocked(to *describe.Source) {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
+	"github.com/kinform/kinform/describe"
 	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/dropin"
 )
@@ -29,6 +30,17 @@ func Healthz(c cache.Cache) healthz.Checker {
 		return healthz.Ping
 	}
 	return func(*http.Request) error { return own.unsynced() }
+}
+
+// Measure describes the informers that run for package metrics, and has them measure their
+// handlers and reads from the first call on.
+func (c *informerCache) Measure() (all []describe.Description) {
+	for _, m := range c.all() {
+		if measured, ok := m.informer.(describe.Measurer); ok {
+			all = append(all, measured.Measure()...)
+		}
+	}
+	return all
 }
 
 // unsynced says what has not synced.

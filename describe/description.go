@@ -7,6 +7,9 @@ import "time"
 type Description struct {
 	// At is when it was described.
 	At time.Time `json:"at"`
+	// Engine is the number of what lists, watches and stores: informers that share one have
+	// the same.
+	Engine uint64 `json:"engine,omitempty"`
 	// Informer is what kind of informer it is.
 	Informer string `json:"informer"`
 	// ObjectType is the Go type of the objects.
@@ -99,6 +102,24 @@ type Store struct {
 	// last one was, if that is known.
 	Rejected     uint64 `json:"rejected,omitempty"`
 	LastRejected string `json:"lastRejected,omitempty"`
+	// Mutated counts objects that a reader was found to have changed.
+	Mutated uint64 `json:"mutated,omitempty"`
+	// Memory is what is held, where.
+	Memory Memory `json:"memory"`
+	// Hits and Misses count reads that found an object decoded, and that did not, since
+	// the informer was first measured.
+	Hits   uint64 `json:"hits,omitempty"`
+	Misses uint64 `json:"misses,omitempty"`
+}
+
+// Memory is what an informer holds, in bytes, as kinform.Memory.
+type Memory struct {
+	Young   int64 `json:"young"`
+	Mapped  int64 `json:"mapped"`
+	Live    int64 `json:"live"`
+	Kept    int64 `json:"kept"`
+	Passing int64 `json:"passing"`
+	Shared  int64 `json:"shared"`
 }
 
 // Decoded is how many objects are decoded for one reason.
@@ -125,6 +146,8 @@ type Handler struct {
 	Synced bool     `json:"synced"`
 	// Queue is what lies between the store and the handler, if it has its own.
 	Queue *Queue `json:"queue,omitempty"`
+	// ID is a number that no other handler of the process has; 0 if it has no queue.
+	ID uint64 `json:"id,omitempty"`
 }
 
 // Queue is one handler's queue.
@@ -142,6 +165,24 @@ type Queue struct {
 	Merged    uint64 `json:"merged"`
 	// Panics counts those of the handler.
 	Panics uint64 `json:"panics,omitempty"`
+	// Lag is how long the change waits that is with the handler, or else the first in the
+	// queue.
+	Lag Duration `json:"lag,omitempty"`
+	// Took is how long the handler took, Late how long changes had waited when it was called,
+	// both since the informer was first measured; nil before.
+	Took *Durations `json:"took,omitempty"`
+	Late *Durations `json:"late,omitempty"`
+}
+
+// Durations are how long something took, counted.
+type Durations struct {
+	// Limits of the buckets, in seconds.
+	Limits []float64 `json:"limits"`
+	// Counts has how many are in each bucket alone; the last one has what took longer than
+	// all limits.
+	Counts []uint64 `json:"counts"`
+	// Sum of all.
+	Sum Duration `json:"sum"`
 }
 
 // Status is how an informer is doing.
@@ -176,6 +217,20 @@ type SourceStatus struct {
 	Expired uint64 `json:"expired,omitempty"`
 	Epochs  uint64 `json:"epochs,omitempty"`
 	Stale   uint64 `json:"stale,omitempty"`
+	// Events and Bookmarks count what watches have sent, Reconnects those watches that
+	// were opened because the one before had broken.
+	Events     uint64 `json:"events,omitempty"`
+	Bookmarks  uint64 `json:"bookmarks,omitempty"`
+	Reconnects uint64 `json:"reconnects,omitempty"`
+	// ListsBy are Lists by cause, Failures are failed lists and watches by reason.
+	ListsBy  map[string]uint64 `json:"listsBy,omitempty"`
+	Failures map[string]uint64 `json:"failures,omitempty"`
+	// ListTime is how long all lists together took that are in the store.
+	ListTime Duration `json:"listTime,omitempty"`
+	// WatchedSince is when the present watch was taken up.
+	WatchedSince time.Time `json:"watchedSince,omitzero"`
+	// SyncTook is how long it took until the first list was in the store.
+	SyncTook Duration `json:"syncTook,omitempty"`
 	// Snapshot says what became of the snapshot on disk, if there is to be one.
 	Snapshot string `json:"snapshot,omitempty"`
 }

@@ -19,8 +19,9 @@ func Engine(inf *engine.Informer, subs []*engine.Subscription) Description {
 	o := inf.ReflectorOptions()
 	backoff := o.Backoff.WithDefaults()
 	d := Description{
-		At:    time.Now(),
-		Queue: "one for each handler",
+		At:     time.Now(),
+		Engine: inf.Number(),
+		Queue:  "one for each handler",
 		Source: Source{
 			List:                listing(o),
 			ConsistentFirstList: o.ConsistentFirstList,
@@ -57,7 +58,7 @@ func listing(o engine.ReflectorOptions) string {
 
 func store(inf *engine.Informer) Store {
 	s := Store{Indexes: inf.Indexers(), Residency: residency(inf.Residency()), Objects: inf.Len()}
-	s.Bytes, s.Packed = inf.Weight()
+	s.weigh(inf)
 	for r := range inf.All() {
 		s.Held = "objects"
 		if r.Object() == nil {
@@ -65,14 +66,21 @@ func store(inf *engine.Informer) Store {
 		}
 		break
 	}
-	for _, d := range inf.Decoded() {
-		s.Decoded = append(s.Decoded, Decoded{d.Why.String(), d.Objects, d.Bytes, d.Since})
-	}
 	var last error
 	if s.Rejected, last = inf.Rejected(); last != nil {
 		s.LastRejected = rejected(last)
 	}
 	return s
+}
+
+// weigh fills in what the store holds, and where.
+func (s *Store) weigh(inf *engine.Informer) {
+	s.Bytes, s.Packed = inf.Weight()
+	s.Memory = Memory(inf.Memory())
+	s.Hits, s.Misses = inf.Reads()
+	for _, d := range inf.Decoded() {
+		s.Decoded = append(s.Decoded, Decoded{d.Why.String(), d.Objects, d.Bytes, d.Since})
+	}
 }
 
 func residency(r engine.Residency) string {
@@ -112,10 +120,24 @@ func status(inf *engine.Informer) Status {
 			Version: src.Version.String(), LastContact: src.LastContact,
 			Listed: src.Listed, Received: src.Received,
 			Lists: src.Lists, Watches: src.Watches, Expired: src.Expired, Epochs: src.Epochs, Stale: src.Stale,
+			Events: src.Events, Bookmarks: src.Bookmarks, Reconnects: src.Reconnects,
+			ListsBy: byName(src.ListsBy), Failures: byName(src.Failures), ListTime: Duration(src.ListTime),
+			WatchedSince: src.WatchedSince, SyncTook: Duration(src.SyncTook),
 			Snapshot: onDisk(src.Snapshot),
 		})
 	}
 	return s
+}
+
+func byName[K ~string](counts map[K]uint64) map[string]uint64 {
+	if len(counts) == 0 {
+		return nil
+	}
+	named := make(map[string]uint64, len(counts))
+	for k, n := range counts {
+		named[string(k)] = n
+	}
+	return named
 }
 
 // onDisk says what became of a snapshot.
@@ -156,11 +178,22 @@ func Subscriber(sub *engine.Subscription) Handler {
 	q := &Queue{
 		Policy: "every change", Limit: o.Limit,
 		Waiting: s.Waiting, Delivered: s.Delivered, Refused: s.Refused, Merged: s.Merged, Panics: s.Panics,
+		Lag: Duration(s.Lag), Took: durations(s.Took, engine.HandlerBuckets), Late: durations(s.Late, engine.DelayBuckets),
 	}
 	if o.Merge == engine.Latest {
 		q.Policy, q.Limit = "latest states", 0
 	}
-	return Handler{Name: s.Name, Resync: Duration(o.Resync), Synced: s.Synced, Queue: q}
+	return Handler{Name: s.Name, ID: sub.Number(), Resync: Duration(o.Resync), Synced: s.Synced, Queue: q}
+}
+
+// durations describes what was measured; nil if nothing was.
+func durations(d engine.Durations, limits []float64) *Durations {
+	for _, n := range d.Counts {
+		if n > 0 {
+			return &Durations{limits, d.Counts, Duration(d.Sum)}
+		}
+	}
+	return nil
 }
 
 // Query describes what a server is asked for. Informers of several namespaces name

@@ -1,0 +1,104 @@
+package metrics
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"github.com/kinform/kinform/describe"
+)
+
+// other is what informers and subscribers are called that are too many.
+const other = "other"
+
+// longest is how many bytes a label may have.
+const longest = 120
+
+// labelOf makes a label of any text.
+func labelOf(text string) string {
+	text = strings.ToValidUTF8(text, "?")
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	return text
+}
+
+// resourceOf returns what an informer is of: "pods.v1", or the Go type of its objects where
+// the resource is not known.
+func resourceOf(d describe.Description) string {
+	return labelOf(cmp.Or(d.Source.Resource, strings.TrimPrefix(d.ObjectType, "*"), d.Source.Name))
+}
+
+// selectionOf returns a hash of what an informer selects; "" if that is everything.
+func selectionOf(d describe.Description) string {
+	s := d.Source
+	selection := []string{s.LabelSelector, s.FieldSelector, s.Tweak}
+	selection = append(selection, slices.Sorted(slices.Values(s.Namespaces))...)
+	if s.MetadataOnly {
+		selection = append(selection, "metadata only")
+	}
+	if strings.Join(selection, "") == "" {
+		return ""
+	}
+	h := fnv.New32a()
+	fmt.Fprintf(h, "%q", selection)
+	return fmt.Sprintf("%08x", h.Sum32())
+}
+
+// nameOf returns the name of an informer.
+func nameOf(d describe.Description) string {
+	name := resourceOf(d)
+	if selection := selectionOf(d); selection != "" {
+		name += ":" + selection
+	}
+	return name
+}
+
+// namespacesOf returns the namespaces of an informer, or how many there are if they are many.
+func namespacesOf(d describe.Description) string {
+	names := slices.Sorted(slices.Values(d.Source.Namespaces))
+	if list := strings.Join(names, ","); len(list) <= longest {
+		return list
+	}
+	return fmt.Sprintf("%d namespaces", len(names))
+}
+
+// names gives each of several things a name of its own while it is there: a second one of
+// the same name gets a number. A number is given again when it is free, so that there are
+// never more than there have been things at a time.
+type names struct {
+	most  int // how many there may be; others share one name
+	of    map[uint64]string
+	taken map[string]uint64
+}
+
+// name returns the name of what has an id.
+func (n *names) name(id uint64, wanted string) string {
+	if name, ok := n.of[id]; ok {
+		return name
+	}
+	if n.of == nil {
+		n.of, n.taken = map[uint64]string{}, map[string]uint64{}
+	}
+	if len(n.of) >= n.most {
+		return other
+	}
+	name := wanted
+	for i := 2; name == other || n.taken[name] != 0; i++ {
+		name = fmt.Sprintf("%s#%d", wanted, i)
+	}
+	n.of[id], n.taken[name] = name, id
+	return name
+}
+
+// keep forgets what is not there any more.
+func (n *names) keep(there map[uint64]bool) {
+	for id, name := range n.of {
+		if !there[id] {
+			delete(n.of, id)
+			delete(n.taken, name)
+		}
+	}
+}

@@ -90,8 +90,10 @@ func ResetInformerNamesForTesting() {
 	clientgo.ResetInformerNamesForTesting()
 }
 
-// SetReflectorMetricsProvider is kept for programs that call it; no reflector,
-// client-go's included, reports to it.
+// SetReflectorMetricsProvider sets where the lists and watches of shared informers made
+// from now on are reported. Only the first call has an effect. No reflector reports there,
+// client-go's included.
 func SetReflectorMetricsProvider(metricsProvider MetricsProvider) {
+	setReflectorMetrics.Do(func() { reflectorMetrics.Store(&metricsProvider) })
 	clientgo.SetReflectorMetricsProvider(metricsProvider)
 }

@@ -30,6 +30,7 @@ type core struct {
 
 	membersMu sync.Mutex
 	members   map[*sharedIndexInformer]bool // those that run
+	reports   sync.Once                     // it tells them what has come
 }
 
 // newCore returns a core over a source. The Transform is for sources of objects.
@@ -37,17 +38,22 @@ func newCore(source engine.Source, o engine.ReflectorOptions) *core {
 	c := &core{members: map[*sharedIndexInformer]bool{}}
 	o.OnFailure = c.failed
 	c.Informer = engine.NewInformer(engine.Options{Log: logWarning}, o, map[string]engine.Source{"": source})
+	c.reportReflector(source.String())
 	return c
 }
 
 // failed passes a failure to all informers that run.
 func (c *core) failed(err error) {
-	c.membersMu.Lock()
-	members := slices.Collect(maps.Keys(c.members))
-	c.membersMu.Unlock()
-	for _, m := range members {
+	for _, m := range c.running() {
 		m.failed(err)
 	}
+}
+
+// running returns the informers that run.
+func (c *core) running() []*sharedIndexInformer {
+	c.membersMu.Lock()
+	defer c.membersMu.Unlock()
+	return slices.Collect(maps.Keys(c.members))
 }
 
 func (c *core) member(s *sharedIndexInformer, runs bool) {

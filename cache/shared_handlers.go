@@ -214,6 +214,9 @@ func crash(_ string, value any, _ []byte) {
 
 // deliver makes the classic call of a delta.
 func (r *registration) deliver(ctx context.Context, d engine.Delta) {
+	if r.informer.meters != nil {
+		defer r.informer.handled(time.Now())
+	}
 	if _, unread := r.unread[d.Key()]; !unread && r.informer.heldOtherwise(d) {
 		return // nothing is decoded for it
 	}

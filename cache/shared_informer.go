@@ -35,6 +35,7 @@ type sharedIndexInformer struct {
 	synced        chan struct{}
 	shell         *reflectorShell // what the watch error handler is given
 	packing       packing         // of what comes as objects
+	meters        *meters         // for client-go's provider of metrics; nil: there is none
 	scoping       sync.Mutex      // held while the scope changes
 	// scope is the present one; nil: that which it was made with.
 	scope atomic.Pointer[kinform.Scope]
@@ -146,6 +147,9 @@ func (s *sharedIndexInformer) start(ctx context.Context) bool {
 	for !s.core.join(s) {
 		// Other informers have run and ended it since this informer was made.
 		s.core, s.grown = sharedCore(s.description, s.lw.(*dropin.ListWatch))
+	}
+	if s.meters != nil {
+		s.core.reporting()
 	}
 	if s.grown == nil {
 		s.goLiveLocked()

@@ -36,6 +36,7 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, example runtime.Object,
 		detector:      NewCacheMutationDetector(fmt.Sprintf("%T", example)),
 		handlers:      map[*registration]bool{},
 		synced:        make(chan struct{}),
+		meters:        newMeters(o),
 		shell:         newReflectorShell(o.ObjectDescription, fmt.Sprintf("%T", example)),
 	}
 	if s.description == "" {

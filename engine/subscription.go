@@ -376,6 +376,9 @@ type SubscriptionStatus struct {
 	Took, Late Durations
 }
 
+// Waiting is how many deltas wait in the queue.
+func (s *Subscription) Waiting() int { return s.queue.Len() }
+
 // Number is one that no other subscription or informer of the process has.
 func (s *Subscription) Number() uint64 { return s.number }
 

@@ -122,6 +122,9 @@ func (inf *Informer[T]) Subscribe(handler func(context.Context, Event[T]), o Sub
 	deliver := func(ctx context.Context, d engine.Delta) {
 		handler(ctx, Event[T]{Type: EventType(d.Kind.String()), Key: d.Key(), delta: d, inf: inf})
 	}
+	if inf.tracer != nil {
+		eo.Trace = inf.trace
+	}
 	return &Subscription{sub: inf.core.Subscribe(deliver, eo), core: inf.core}
 }
 

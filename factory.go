@@ -65,8 +65,8 @@ func NewFactory(cfg *rest.Config, defaults Options) (*Factory, error) {
 //
 // Informers with equal Resource, Namespaces and selectors share one watch and one
 // store. Logger, OnFailure and OnMutation belong to each reader: all of them are
-// called. So does Grace, which is for Acquire. All other options have to be the same.
-// With OwnScope nothing is shared.
+// called. So do Tracer, and Grace, which is for Acquire. All other options have to be the
+// same. With OwnScope nothing is shared.
 //
 // Possible errors: *ConflictError, and what is wrong with the options.
 func For[T any](f *Factory, o Options) (*Informer[T], error) {
@@ -81,7 +81,7 @@ func For[T any](f *Factory, o Options) (*Informer[T], error) {
 		return nil, fmt.Errorf("kinform: %w", err)
 	}
 	s.pinned = true
-	return &Informer[T]{core: s.core, view: s.views.of(t)}, nil
+	return &Informer[T]{core: s.core, view: s.views.of(t), tracer: o.over(f.defaults).Tracer}, nil
 }
 
 func (f *Factory) coreForLocked(t reflect.Type, asked Options) (*sharedCore, error) {

@@ -22,8 +22,9 @@ import (
 //
 // All methods may be called by many goroutines, before, while and after it runs.
 type Informer[T any] struct {
-	core *core
-	view *engine.View
+	core   *core
+	view   *engine.View
+	tracer Tracer // nil: there is none
 }
 
 // New returns an informer for the server of cfg. It makes no request; Run does.
@@ -42,7 +43,7 @@ func New[T any](cfg *rest.Config, o Options) (*Informer[T], error) {
 	}
 	c.hooks.add(o, Options{})
 	c.own = true
-	return &Informer[T]{core: c, view: c.views.of(t)}, nil
+	return &Informer[T]{core: c, view: c.views.of(t), tracer: o.Tracer}, nil
 }
 
 // View returns another way of reading an informer's objects: the same watch, the
@@ -78,7 +79,7 @@ func View[U, T any](inf *Informer[T]) (*Informer[U], error) {
 	if err != nil {
 		return nil, fmt.Errorf("kinform: %s: the stored objects cannot be read as %s: %w", inf.core.current(), t, err)
 	}
-	return &Informer[U]{core: inf.core, view: inf.core.views.of(t)}, nil
+	return &Informer[U]{core: inf.core, view: inf.core.views.of(t), tracer: inf.tracer}, nil
 }
 
 // structOf returns the struct that T points to.

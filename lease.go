@@ -64,7 +64,7 @@ func Acquire[T any](f *Factory, o Options) (*Lease[T], error) {
 	if f.ctx != nil {
 		f.runLocked(s)
 	}
-	inf := &Informer[T]{core: s.core, view: s.views.of(t)}
+	inf := &Informer[T]{core: s.core, view: s.views.of(t), tracer: o.over(f.defaults).Tracer}
 	return &Lease[T]{Informer: inf, factory: f, shared: s, grace: o.over(f.defaults).Grace}, nil
 }
 

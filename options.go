@@ -131,6 +131,11 @@ type Options struct {
 	// show in Status and in the log.
 	OnMutation func(Mutation)
 
+	// Tracer begins a span for each event that a handler of this informer is called for.
+	// Default: none, and nothing is done for it. Set it to see what a handler does together
+	// with the event that it was called for; see package tracing.
+	Tracer Tracer
+
 	// Logger gets changes of state, failures and rejected objects; never one line
 	// per event. Default: slog.Default().
 	Logger *slog.Logger

@@ -22,8 +22,8 @@ type setting struct {
 
 // settings returns the options that all readers of one watch share, with their
 // defaults filled in. Of the other options, Resource, Namespaces and the selectors
-// identify the watch; Logger, OnFailure, OnMutation and Grace belong to each reader. An
-// informer with OwnScope has one reader.
+// identify the watch; Logger, OnFailure, OnMutation, Tracer and Grace belong to each
+// reader. An informer with OwnScope has one reader.
 func (o Options) settings() []setting {
 	backoff := engine.Backoff(o.Backoff).WithDefaults()
 	return []setting{

@@ -37,9 +37,10 @@ type SubscribeOptions struct {
 	// Synced is closed when the subscription has synced. Default: it makes its own
 	// channel.
 	Synced chan struct{}
-	// Trace is called before the handler is, which gets the context that it returns; end
-	// is called when the handler has returned, or has panicked. Default: nothing is called.
-	Trace func(context.Context, Delta) (ctx context.Context, end func(panicked any))
+	// Trace is called before the handler is, with the subscriber's name; the handler gets
+	// the context that it returns. end is called when the handler has returned, or has
+	// panicked. Default: nothing is called.
+	Trace func(ctx context.Context, name string, d Delta) (handler context.Context, end func(panicked any))
 	// OnPanic is called when the handler panics. Default: the panic is logged; either
 	// way the subscriber continues with the next change. If OnPanic panics, so does
 	// the program.
@@ -263,7 +264,7 @@ func (s *Subscription) deliver(ctx context.Context, d Delta) {
 		}
 	}
 	if s.options.Trace != nil {
-		ctx, end = s.options.Trace(ctx, d)
+		ctx, end = s.options.Trace(ctx, s.options.Name, d)
 	}
 	watch := s.begin(d)
 	s.handler(ctx, d)

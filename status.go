@@ -59,6 +59,15 @@ type SourceStatus struct {
 	Stale uint64
 	// Epochs counts how often the server's history went back.
 	Epochs uint64
+	// Events counts what watches have sent, Reconnects the watches that were opened because
+	// the one before had broken.
+	Events, Reconnects uint64
+	// ListsBy are Lists by cause: "first", "expired", and so on; docs/metrics.md has all.
+	ListsBy map[string]uint64
+	// WatchedSince is when the present watch was taken up; zero while there is none.
+	WatchedSince time.Time
+	// SyncTook is how long it took from the start of Run until Synced.
+	SyncTook time.Duration
 	// Snapshot is what became of the snapshot on disk; see Options.Snapshot.
 	Snapshot SnapshotStatus
 }
@@ -70,8 +79,17 @@ func sourceStatus(s engine.Status) SourceStatus {
 		ResourceVersion: s.Version.String(), LastContact: s.LastContact, Synced: s.Synced,
 		Listed: s.Listed, Received: s.Received,
 		Lists: s.Lists, Watches: s.Watches, Expired: s.Expired, Stale: s.Stale, Epochs: s.Epochs,
+		Events: s.Events, Reconnects: s.Reconnects, ListsBy: listsBy(s.ListsBy), WatchedSince: s.WatchedSince, SyncTook: s.SyncTook,
 		Snapshot: snapshotStatus(s.Snapshot),
 	}
+}
+
+func listsBy(causes map[engine.Cause]uint64) map[string]uint64 {
+	named := make(map[string]uint64, len(causes))
+	for cause, n := range causes {
+		named[string(cause)] = n
+	}
+	return named
 }
 
 // SubscriptionStatus is the status of one subscriber.
@@ -87,12 +105,15 @@ type SubscriptionStatus struct {
 	Delivered, Refused, Merged uint64
 	// Panics counts the handler's panics.
 	Panics uint64
+	// Lag is how long the first event has waited that waits for the handler. Where metrics
+	// are taken (package metrics), the one that the handler is called for counts, too.
+	Lag time.Duration
 }
 
 func subscriptionStatus(s engine.SubscriptionStatus) SubscriptionStatus {
 	return SubscriptionStatus{
 		Name: s.Name, Synced: s.Synced, Waiting: s.Waiting,
-		Delivered: s.Delivered, Refused: s.Refused, Merged: s.Merged, Panics: s.Panics,
+		Delivered: s.Delivered, Refused: s.Refused, Merged: s.Merged, Panics: s.Panics, Lag: s.Lag,
 	}
 }
 

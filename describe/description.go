@@ -105,7 +105,7 @@ type Store struct {
 	// Mutated counts objects that a reader was found to have changed.
 	Mutated uint64 `json:"mutated,omitempty"`
 	// Memory is what is held, where.
-	Memory Memory `json:"memory"`
+	Memory Memory `json:"memory,omitzero"`
 	// Hits and Misses count reads that found an object decoded, and that did not, since
 	// the informer was first measured.
 	Hits   uint64 `json:"hits,omitempty"`

@@ -163,8 +163,7 @@ func TestStatusCounts(t *testing.T) {
 		m.setDown(true)
 		m.put("a", "green")
 		m.compact()
-		time.Sleep(time.Second)
-		m.setDown(false)
+		m.setDown(false) // before it is tried a second time
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		s = inf.Status()[0]

@@ -129,6 +129,28 @@ func (t *timing) returned(took time.Duration) {
 	t.took.add(took, HandlerBuckets)
 }
 
+// begin notes that the handler is about to be called, if somebody wants to know.
+func (s *Subscription) begin(d Delta) stopwatch {
+	if !s.collection.measured.on.Load() {
+		return s.collection.stopwatch()
+	}
+	now := time.Now()
+	s.timing.called(d, now)
+	return stopwatch{now}
+}
+
+// end notes that the handler has returned.
+func (s *Subscription) end(d Delta, watch stopwatch) {
+	if watch.began.IsZero() {
+		return
+	}
+	took := watch.took()
+	s.timing.returned(took)
+	if s.collection.observed() {
+		s.collection.observe(Observation{Point: PointDelivered, Subscriber: s.options.Name, Key: d.Key(), Took: took})
+	}
+}
+
 // lag is how long the change waits that is with the handler, or else the first in its queue.
 func (s *Subscription) lag() time.Duration {
 	stamp := s.timing.inHand.Load()

@@ -272,28 +272,6 @@ func (s *Subscription) deliver(ctx context.Context, d Delta) {
 	s.end(d, watch)
 }
 
-// begin notes that the handler is about to be called, if somebody wants to know.
-func (s *Subscription) begin(d Delta) stopwatch {
-	if !s.collection.measured.on.Load() {
-		return s.collection.stopwatch()
-	}
-	now := time.Now()
-	s.timing.called(d, now)
-	return stopwatch{now}
-}
-
-// end notes that the handler has returned.
-func (s *Subscription) end(d Delta, watch stopwatch) {
-	if watch.began.IsZero() {
-		return
-	}
-	took := watch.took()
-	s.timing.returned(took)
-	if s.collection.observed() {
-		s.collection.observe(Observation{Point: PointDelivered, Subscriber: s.options.Name, Key: d.Key(), Took: took})
-	}
-}
-
 func (s *Subscription) panicked(key string, p any) {
 	n := s.panics.Add(1)
 	s.timing.inHand.Store(0)

@@ -131,6 +131,8 @@ func ownError(err error) error {
 		return &SyncError{Source: sourceStatus(e.Status), Err: e.Err}
 	case *engine.WaitError:
 		return &WaitError{Source: sourceStatus(e.Status), ResourceVersion: e.Version.String(), Err: e.Err}
+	case *engine.VerifyError:
+		return &VerifyError{Source: sourceStatus(e.Status), Err: e.Err}
 	case *engine.RefusedError:
 		return &RefusedError{Source: e.Source, Reason: Reason(e.Reason), Err: e.Err}
 	}

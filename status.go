@@ -68,6 +68,10 @@ type SourceStatus struct {
 	WatchedSince time.Time
 	// SyncTook is how long it took from the start of Run until Synced.
 	SyncTook time.Duration
+	// Verified is when the store was last compared with the server; zero: never.
+	// Differences counts what has differed; see Informer.Verify.
+	Verified    time.Time
+	Differences uint64
 	// Snapshot is what became of the snapshot on disk; see Options.Snapshot.
 	Snapshot SnapshotStatus
 }
@@ -80,6 +84,7 @@ func sourceStatus(s engine.Status) SourceStatus {
 		Listed: s.Listed, Received: s.Received,
 		Lists: s.Lists, Watches: s.Watches, Expired: s.Expired, Stale: s.Stale, Epochs: s.Epochs,
 		Events: s.Events, Reconnects: s.Reconnects, ListsBy: listsBy(s.ListsBy), WatchedSince: s.WatchedSince, SyncTook: s.SyncTook,
+		Verified: s.Verified, Differences: s.Differences,
 		Snapshot: snapshotStatus(s.Snapshot),
 	}
 }

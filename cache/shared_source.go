@@ -119,7 +119,7 @@ func (l *lazySource) forList(o engine.ListOptions) (engine.Source, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.used != nil && (l.asked == l.needs || o.Probe):
+	case l.used != nil && (l.asked == l.needs || o.Probe || o.Metadata):
 		return l.used, nil
 	case l.used != nil && o.ResourceVersion != "":
 		return nil, engine.ErrRenewed // a consistent list follows

@@ -84,7 +84,7 @@ func ours(informer SharedInformer) (*sharedIndexInformer, error) {
 	if inner, ok := informer.GetController().(sharedController); ok {
 		return inner.sharedIndexInformer, nil
 	}
-	return nil, fmt.Errorf("%T is not an informer of kinform's: versions cannot be waited for", informer)
+	return nil, fmt.Errorf("%T is not an informer of kinform's", informer)
 }
 
 // engine returns the engine that the informer runs on, or will.

@@ -367,6 +367,9 @@ func (c *Collection) push(deltas []Delta, list bool) {
 	if len(deltas) == 0 {
 		return
 	}
+	if len(c.tallies) > 0 {
+		c.tallyLocked(deltas)
+	}
 	for _, s := range c.subs {
 		if n := s.queue.push(deltas, list); n > 0 {
 			c.observe(Observation{Point: PointMerged, Subscriber: s.options.Name, Count: n})

@@ -33,12 +33,14 @@ const (
 	Awaited Cause = "awaited"
 	// Unconfirmed: the server did not confirm what a snapshot on disk had.
 	Unconfirmed Cause = "unconfirmed"
+	// Verified: Verify has found that the store differs from the server.
+	Verified Cause = "verify"
 )
 
 // Causes are all there are.
 var Causes = []Cause{
 	First, Forgotten, Incomparable, WentBack, Disorder, Incomplete,
-	Silence, Polled, Failed, Renewed, Awaited, Unconfirmed,
+	Silence, Polled, Failed, Renewed, Awaited, Unconfirmed, Verified,
 }
 
 // listFor returns the state that lists, for a cause.

@@ -32,6 +32,7 @@ type Collection struct {
 	scratch  indexing
 	orphans  orphans
 	joined   atomic.Pointer[[]*Subscription] // for those who do not wait for a writer
+	tallies  []*tally                        // of those who compare the store with a list
 
 	mu     sync.RWMutex
 	table  *table
@@ -172,6 +173,13 @@ func (c *Collection) Get(key string) *Record {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.table.get(key)
+}
+
+// getBytes is Get for a key that is not a string yet.
+func (c *Collection) getBytes(key []byte) *Record {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.table.getBytes(key)
 }
 
 // Len is the number of objects.

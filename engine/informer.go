@@ -21,7 +21,8 @@ type Informer struct {
 	options    ReflectorOptions
 	reflectors []*Reflector // the slice is not changed, but replaced
 	running    bool
-	refused    chan struct{} // closed when a run ended by a refusal, made again by the next
+	run        context.Context // of the present run; nil while there is none
+	refused    chan struct{}   // closed when a run ended by a refusal, made again by the next
 }
 
 // numbers are given to informers and subscriptions, so that those who see several of them
@@ -70,6 +71,7 @@ func (inf *Informer) Run(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	inf.runs(ctx)
 	now := &active{ctx: ctx, cancel: cancel, stops: map[*Reflector]func(){}}
 	inf.scoping.Lock()
 	inf.active = now
@@ -134,7 +136,13 @@ func (inf *Informer) begin() bool {
 func (inf *Informer) end() {
 	inf.mu.Lock()
 	defer inf.mu.Unlock()
-	inf.running = false
+	inf.running, inf.run = false, nil
+}
+
+func (inf *Informer) runs(ctx context.Context) {
+	inf.mu.Lock()
+	defer inf.mu.Unlock()
+	inf.run = ctx
 }
 
 // refuse wakes those who wait for a sync that will not come.

@@ -225,10 +225,7 @@ func (in *ingester) lookup(namespace, name []byte) *Record {
 		in.key = append(append(in.key, namespace...), '/')
 	}
 	in.key = append(in.key, name...)
-	c := in.collection
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	in.held = c.table.getBytes(in.key)
+	in.held = in.collection.getBytes(in.key)
 	return in.held
 }
 

@@ -112,13 +112,15 @@ func (r *Reflector) wait(in State, delay time.Duration, next state) state {
 		t := time.NewTimer(delay)
 		defer t.Stop()
 		question := make(chan struct{}, 1)
+		ask := func() {
+			select {
+			case question <- struct{}{}:
+			default: // it is asked already
+			}
+		}
 		if in == Polling {
-			defer r.part.attend(func() {
-				select {
-				case question <- struct{}{}:
-				default: // it is asked already
-				}
-			})()
+			defer r.part.attend(ask)()
+			defer r.demands.heed(ask)()
 		}
 		select {
 		case <-t.C:

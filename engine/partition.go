@@ -154,6 +154,12 @@ func (p *Partition) has(c *Collection, w *waiter) bool {
 	return reached || gone
 }
 
+func (p *Partition) isUnordered() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.unordered
+}
+
 // enlist has a waiter wait, until end.
 //
 // Possible errors: ErrUnordered, if that would be for ever; errLeft.

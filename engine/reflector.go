@@ -74,8 +74,12 @@ type Reflector struct {
 	// consistent: the next list must be a consistent read, as the server could
 	// not serve the version that we hold.
 	consistent bool
-	// renewing: the next list has more of each object than the store.
+	// renewing: the next list has more of each object than the store, or is to replace
+	// everything for another reason.
 	renewing bool
+	// demands are lists that others want; answering are those who wait for the next one.
+	demands   demands
+	answering []chan struct{}
 	// order separates new events from repeated ones.
 	order order
 	hearing
@@ -217,6 +221,7 @@ func (r *Reflector) list(ctx context.Context) state {
 	case !r.polling:
 		r.status.enter(Listing)
 	}
+	r.takeDemands()
 	read := r.part.beginRead()
 	o := ListOptions{Limit: r.options.PageSize, ResourceVersion: r.version.String()}
 	if r.unpaged {
@@ -261,6 +266,7 @@ func (r *Reflector) list(ctx context.Context) state {
 	list.Current = r.renewing || r.unconfirmed || (r.order.disordered || r.order.unordered) && !r.order.apart
 	r.unpaged = false
 	r.replace(ctx, list, version)
+	r.metDemands()
 	if o.ResourceVersion == "" {
 		r.part.proved(version, read)
 	}
@@ -273,6 +279,9 @@ func (r *Reflector) watch(ctx context.Context) state {
 	if r.proving = r.unproven(); r.proving || why != nil && relist <= 0 {
 		return r.listFor(causeOf(why, r.proving))
 	}
+	if r.demands.pending() {
+		return r.listFor(Verified)
+	}
 	if r.suspect && time.Since(r.probedAt) >= probePause && !r.in.objects && r.version.number != 0 { // others are not compared
 		if next := r.probe(ctx); next != nil || ctx.Err() != nil {
 			return next
@@ -284,6 +293,7 @@ func (r *Reflector) watch(ctx context.Context) state {
 	}
 	dog := newWatchdog(ctx, silence)
 	defer dog.release()
+	defer r.demands.heed(func() { dog.cancel(errDemanded) })()
 	o := WatchOptions{ResourceVersion: r.version.String(), Timeout: r.watchTimeout()}
 	r.begin(o)
 	stream, err := r.source.Watch(dog, o)
@@ -331,6 +341,8 @@ func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) 
 		return r.renew
 	case errors.Is(err, errAsked):
 		return r.asked
+	case errors.Is(err, errDemanded):
+		return r.listFor(Verified)
 	}
 	r.noteEnd(err)
 	switch {

@@ -34,6 +34,9 @@ type ListOptions struct {
 	// Object is the key of the one object that is to come with a probe, if there is one;
 	// others may come, too.
 	Object string
+	// Metadata asks for no more of each object than its metadata, where the server can
+	// cut that out.
+	Metadata bool
 	// Alive, if set, is called whenever something of the answer has come, be it part
 	// of an object. A list of large objects over a slow line is alive.
 	Alive func()

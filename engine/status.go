@@ -96,6 +96,10 @@ type Status struct {
 	// SyncTook is how long it took from the start until the first list was in the store,
 	// or a snapshot was confirmed.
 	SyncTook time.Duration
+	// Verified is when the store was last compared with the server, by Verify; zero: never.
+	// Differences counts what has differed.
+	Verified    time.Time
+	Differences uint64
 	// Snapshot is what became of the snapshot on disk; zero where there is none to be.
 	Snapshot SnapshotStatus
 }

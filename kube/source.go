@@ -98,7 +98,7 @@ func (s *source) request(kind string, o metav1.ListOptions, only ...string) *res
 	}
 	// The reflector retries, and shows that in the status.
 	r := s.client.Get().AbsPath(path...).NamespaceIfScoped(namespace, namespace != "").
-		Resource(s.Resource.Resource).SetHeader("Accept", s.accept(kind)).MaxRetries(0).
+		Resource(s.Resource.Resource).SetHeader("Accept", s.accept(kind, s.MetadataOnly)).MaxRetries(0).
 		SpecificallyVersionedParams(&o, metav1.ParameterCodec, metav1.Unversioned)
 	if o.TimeoutSeconds != nil && !watch {
 		r.Timeout(time.Duration(*o.TimeoutSeconds) * time.Second)
@@ -108,12 +108,12 @@ func (s *source) request(kind string, o metav1.ListOptions, only ...string) *res
 
 // accept lists the encodings to choose from, best first. Kind is what the server
 // is asked to turn objects into where only metadata is needed.
-func (s *source) accept(kind string) string {
+func (s *source) accept(kind string, metadata bool) string {
 	types := []string{"application/json"}
 	if s.Protobuf {
 		types = []string{"application/vnd.kubernetes.protobuf", "application/json"}
 	}
-	if s.MetadataOnly {
+	if metadata {
 		for i := range types {
 			types[i] += ";as=" + kind + ";g=meta.k8s.io;v=v1"
 		}
@@ -201,7 +201,11 @@ func (l *listStream) open(next string) error {
 	case l.options.Probe && l.options.ResourceVersion != "":
 		only = []string{nobody}
 	}
-	r := l.source.request("PartialObjectMetadataList", o, only...)
+	const kind = "PartialObjectMetadataList"
+	r := l.source.request(kind, o, only...)
+	if l.options.Metadata {
+		r.SetHeader("Accept", l.source.accept(kind, true))
+	}
 	if l.options.Probe {
 		// It takes the place of a part of the watch, which is not limited either: after a
 		// restart of the server all watches of a client wait for theirs.

@@ -17,7 +17,7 @@ const (
 	EventAdded    EventType = "added"
 	EventUpdated  EventType = "updated"
 	EventDeleted  EventType = "deleted"
-	EventResynced EventType = "resynced" // nothing happened; SubscribeOptions.Resync
+	EventResynced EventType = "resynced" // nothing happened; SubscribeOptions.Resync, Subscription.Replay
 )
 
 // Event is one change of one object. Type, Key, Labels and ResourceVersion cost

@@ -106,7 +106,7 @@ func (s *sharedIndexInformer) structType() reflect.Type {
 // wants reports whether the handler wants a delta: all of its filters accept it. Only its
 // own goroutine calls it.
 func (r *registration) wants(d engine.Delta) bool {
-	if d.Kind != engine.Updated && d.Kind != engine.Resynced {
+	if d.Kind != engine.Updated && (d.Kind != engine.Resynced || d.Replayed) {
 		return true
 	}
 	if _, unread := r.unread[d.Key()]; unread || r.informer.heldOtherwise(d) {

@@ -33,13 +33,14 @@ func (m *merger) add(d Delta) {
 	switch {
 	case d.Kind == Resynced:
 		// A waiting change makes the resync unnecessary, unless a filter refuses it.
-		was.resync = true
+		was.resync, was.Replayed = true, was.Replayed || d.Replayed
 	case was.Kind == Resynced:
+		d.resync, d.Replayed = true, was.Replayed
 		m.drop(was)
-		d.resync = true
 		m.append(key, d)
 	case was.Kind == Added && d.Kind == Updated, was.Kind == Updated && d.Kind == Updated:
-		was.New, was.arrived, was.resync = d.New, d.arrived, was.resync || d.resync
+		was.New, was.arrived = d.New, d.arrived
+		was.resync, was.Replayed = was.resync || d.resync, was.Replayed || d.Replayed
 	case was.Kind == Added && d.Kind == Deleted:
 		// It was never delivered, or its deletion was: there is nothing to deliver.
 		m.drop(was)

@@ -10,11 +10,14 @@ const (
 	Updated
 	// Deleted: the object is gone.
 	Deleted
-	// Resynced: nothing happened; the subscriber asked for a resync.
+	// Resynced: nothing happened; the subscriber asked for a resync, or a replay.
 	Resynced
 
 	// resyncEnd follows the last object of a resync in a queue. It is never delivered.
 	resyncEnd
+
+	// replayEnd follows each part of a replay in a queue. It is never delivered.
+	replayEnd
 
 	// initialEnd follows the last object of the initial list in a queue. It is
 	// never delivered; reaching it is what makes a subscriber synced.
@@ -46,6 +49,9 @@ type Delta struct {
 	FinalStateUnknown bool
 	// resync: a resync of the object was merged into it.
 	resync bool
+	// Replayed: the subscriber asked for a replay, of which this is a part, or which was
+	// merged into it.
+	Replayed bool
 	// stamp is when it came into the store; see stampOf.
 	stamp uint32
 	// Old is the state before; nil for Added.
@@ -67,7 +73,9 @@ func (d Delta) Arrived() any {
 }
 
 // marks reports whether the delta is a mark in the queue, without an object.
-func (d *Delta) marks() bool { return d.Kind == initialEnd || d.Kind == resyncEnd }
+func (d *Delta) marks() bool {
+	return d.Kind == initialEnd || d.Kind == resyncEnd || d.Kind == replayEnd
+}
 
 // weight is what the delta holds in memory as long as it waits: the bytes of its new
 // state, and the object that it came as. The old one is mostly that of a delta before.

@@ -70,6 +70,9 @@ type Subscription struct {
 	cancel context.CancelFunc // ends the present run; nil when none
 	ended  chan struct{}      // closed when the present run has ended
 	runner uint64             // the goroutine of the present run
+	parts  []chan struct{}    // of replays that wait in the queue, closed when they are delivered
+	left   chan struct{}      // closed when it is over
+	gone   bool               // left is closed
 }
 
 // serving is one run of a collection's subscribers.
@@ -87,6 +90,7 @@ func (c *Collection) Subscribe(h Handler, o SubscribeOptions) *Subscription {
 		handler:    h,
 		options:    o,
 		synced:     o.Synced,
+		left:       make(chan struct{}),
 		ahead:      prefetcher{view: o.View, choosy: o.Filter != nil},
 		number:     numbers.Add(1),
 	}
@@ -231,14 +235,17 @@ func (s *Subscription) run(ctx context.Context) {
 
 // reached notes that the handler has come to a mark in the queue.
 func (s *Subscription) reached(d Delta) {
-	if d.Kind == resyncEnd {
+	switch d.Kind {
+	case initialEnd:
+		select {
+		case <-s.synced: // partitions have come since
+		default:
+			close(s.synced)
+		}
+	case resyncEnd:
 		s.resyncing.Store(false)
-		return
-	}
-	select {
-	case <-s.synced: // partitions have come since
-	default:
-		close(s.synced)
+	case replayEnd:
+		s.replayed()
 	}
 }
 
@@ -259,7 +266,7 @@ func (s *Subscription) deliver(ctx context.Context, d Delta) {
 		if !d.resync || d.Kind != Updated {
 			return
 		}
-		if d = (Delta{Kind: Resynced, Old: d.New, New: d.New}); !s.options.Filter(d) {
+		if d = (Delta{Kind: Resynced, Replayed: d.Replayed, Old: d.New, New: d.New}); !s.options.Filter(d) {
 			return
 		}
 	}
@@ -326,6 +333,10 @@ func (s *Subscription) Leave() <-chan struct{} {
 	c.write.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.gone {
+		s.gone = true
+		close(s.left)
+	}
 	if s.cancel != nil {
 		s.cancel()
 		return s.ended

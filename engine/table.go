@@ -21,6 +21,7 @@ type table struct {
 	youngs  *packed.Youngs
 	spaces  *slots.Index   // by namespace
 	indexes []*slots.Index // in the order of Collection.indexers
+	moves   int            // how often records were given other slots
 }
 
 func newTable(indexes int) *table {
@@ -41,6 +42,7 @@ func (t *table) clone() *table {
 		packed:  t.packed,
 		decoded: t.decoded,
 		youngs:  t.youngs,
+		moves:   t.moves,
 		spaces:  t.spaces.Clone(),
 	}
 	for _, p := range t.indexes {
@@ -100,6 +102,7 @@ func (t *table) sparse() bool { return t.records.Slots() > 4*t.len()+4*pages.Siz
 func (t *table) rebuilt() *table {
 	n := newTable(len(t.indexes))
 	n.bytes, n.packed, n.decoded, n.youngs = t.bytes, t.packed, t.decoded, t.youngs
+	n.moves = t.moves + 1
 	n.keys = n.keys.Fit(t.len())
 	for r := range t.snapshot().All() {
 		old, _ := t.slotOf(r.key)

@@ -71,6 +71,10 @@
 //     and WaitSynced tell when all is there that has come. A namespace that is forbidden,
 //     or is being deleted, does not hold up the others. Waits are for the scope as it is
 //     when they return.
+//  13. Trust, but verify. Verify compares the cache with the server while everything
+//     changes, and finds what differs and nothing else: an event that got lost, a
+//     history that went back. It repairs that, and Status counts it. Replay tells one
+//     subscriber of every object again, at a rate, in order with the changes.
 //
 // # Warm start
 //

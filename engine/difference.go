@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -38,6 +39,9 @@ const (
 
 // errBehind ends the wait for a store that does not reach a version in time.
 var errBehind = errors.New("the watch has not reached the version of the list")
+
+// errReached ends the wait for single objects when the store has the version of the list.
+var errReached = errors.New("the version of the list is reached")
 
 // difference is an object of which the server and the store do not have the same state.
 type difference struct {
@@ -103,34 +107,45 @@ func (v *verification) differences(ctx context.Context) ([]difference, error) {
 		return v.twice(ctx)
 	}
 	wentBack := version.Before(began)
-	if !wentBack && !v.decided() {
+	if !wentBack {
 		switch err := v.reach(ctx, version); {
 		case errors.Is(err, ErrUnordered):
 			return v.twice(ctx)
 		case errors.Is(err, ErrNoVersion):
 			wentBack = true
-		case err != nil && !errors.Is(err, errBehind):
+		case err != nil && !errors.Is(err, errReached) && !errors.Is(err, errBehind):
 			return nil, err
 		}
 	}
 	return v.remaining(func(d difference) bool { return v.differs(d, version, wentBack) }), nil
 }
 
-// decided reports whether the store has reached the versions of all objects that differ.
-// When it will see the end of what only it has, nobody knows.
-func (v *verification) decided() bool {
-	reached := v.part.Version()
-	return !slices.ContainsFunc(v.found, func(d difference) bool { return !d.listed || reached.Before(d.version) })
-}
-
-// reach waits until the store has a version by what the watch brings. A list would only
-// hide what the watch has not brought; but where there is no watch, it is what is waited
-// for.
+// reach waits until the store has a version by what the watch brings, or has all objects
+// that differ in the state that was listed, or a newer one. A list would only hide what
+// the watch has not brought; but where there is no watch, it is what is waited for.
 func (v *verification) reach(ctx context.Context, version Version) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, verifyPatience, errBehind)
 	defer cancel()
-	w := &waiter{version: version.number, asked: v.Status().State != Polling}
-	return v.informer.wait(ctx, v.Reflector, w, version)
+	settled, settle := context.WithCancelCause(ctx)
+	defer settle(nil)
+	asked := v.Status().State != Polling // as if it had been: nobody is to ask
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel()
+	all.Go(func() {
+		err := v.informer.wait(ctx, v.Reflector, &waiter{version: version.number, asked: asked}, version)
+		if err == nil {
+			err = errReached
+		}
+		settle(err)
+	})
+	for _, d := range v.found {
+		w := &waiter{version: d.version.number, key: d.key, gone: !d.listed, asked: asked}
+		if err := v.informer.wait(settled, v.Reflector, w, d.version); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // remaining returns what differs still, as the store is now.

@@ -94,11 +94,18 @@ func TestVerifyIsNotMisledByChanges(t *testing.T) {
 	scripted(t, s, ReflectorOptions{}, func(inf *Informer) {
 		s.set("20", map[string]string{"a": "u1@15", "b": "u2@16", "d": "u5@17"})
 		v := verifies(t, inf)
-		s.sends(modified("a", "u1@15"), deletedAs("d", "u4@11"), addedAs("b", "u2@16"), addedAs("d", "u5@17"), deletedAs("c", "u3@19"))
+		s.sends(modified("a", "u1@15"), deletedAs("d", "u4@11"), addedAs("b", "u2@16"), addedAs("d", "u5@17"), modified("c", "u3@18"))
 		v.wantOpen() // the list is of version 20
-		s.sends(deletedAs("b", "u2@21"), modified("a", "u1@22"), addedAs("c", "u6@23"))
+		s.sends(deletedAs("c", "u3@19"), deletedAs("b", "u2@21"), modified("a", "u1@22"), addedAs("c", "u6@23"))
 		v.want(VerifyReport{Objects: 3})
-		if n := len(s.lists()); n != 2 {
+
+		s.set("40", map[string]string{"a": "u1@22", "b": "u7@31", "c": "u6@32"})
+		v = verifies(t, inf)
+		s.sends(addedAs("b", "u7@31"), modified("c", "u6@32"))
+		v.wantOpen()
+		s.sends(deletedAs("d", "u5@33")) // now it has all, and 40 need not come
+		v.want(VerifyReport{Objects: 3})
+		if n := len(s.lists()); n != 3 {
 			t.Errorf("%d lists", n)
 		}
 	})

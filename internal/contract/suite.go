@@ -83,6 +83,7 @@ var points = []point{
 	{"10 bad input is contained", badInput},
 	{"11 read your writes", readWrites},
 	{"12 the scope changes", scoping},
+	{"13 verify and replay", verifying},
 }
 
 // Run runs every story of every point against a server, one after the other, so that

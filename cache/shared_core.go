@@ -23,6 +23,7 @@ type core struct {
 
 	mu      sync.Mutex // held while the engine is started and stopped
 	runners int
+	joined  int                  // how many have run on it so far
 	spent   bool                 // the last runner has left
 	owner   *sharedIndexInformer // nobody else may use it; nil: others may
 	cancel  context.CancelFunc
@@ -75,6 +76,7 @@ func (c *core) join(s *sharedIndexInformer) bool {
 		return false
 	}
 	c.runners++
+	c.joined++
 	c.member(s, true)
 	return true
 }
@@ -129,6 +131,13 @@ func (c *core) leave(s *sharedIndexInformer) <-chan struct{} {
 		forgetSpent(c.share)
 	}
 	return c.ended
+}
+
+// wasAlone reports whether the core has ended, and has run for one informer only.
+func (c *core) wasAlone() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.spent && c.joined == 1
 }
 
 // cores are those that can be shared. An entry is dropped when the core is spent, or

@@ -209,6 +209,18 @@ func (s *sharedIndexInformer) stop() {
 	}
 }
 
+// GiveUp empties the store of an informer that has ended. Factories call it when the last
+// lease is released. What others have shared can still be read by them, and is given up
+// when nobody refers to it.
+func (s *sharedIndexInformer) GiveUp() {
+	s.mu.Lock()
+	c := s.core
+	s.mu.Unlock()
+	if c.wasAlone() {
+		_ = c.Clear() // it does not run
+	}
+}
+
 // IsStopped reports whether the informer has ended, or is about to.
 func (s *sharedIndexInformer) IsStopped() bool {
 	s.mu.Lock()

@@ -30,7 +30,8 @@ type factory struct {
 	namespace     string
 	tweak         TweakListOptionsFunc
 	snapshot      kinform.SnapshotOptions
-	group         dropin.Group[schema.GroupVersionResource]
+	group         *dropin.Group[schema.GroupVersionResource]
+	lease         *dropin.Lease[schema.GroupVersionResource] // nil: whoever asks is no lease
 }
 
 // NewDynamicSharedInformerFactory returns a factory for all namespaces. Handlers
@@ -42,12 +43,12 @@ func NewDynamicSharedInformerFactory(client dynamic.Interface, defaultResync tim
 // NewFilteredDynamicSharedInformerFactory returns a factory for one namespace, or
 // all if it is "", whose lists and watches are tweaked.
 func NewFilteredDynamicSharedInformerFactory(client dynamic.Interface, defaultResync time.Duration, namespace string, tweakListOptions TweakListOptionsFunc) DynamicSharedInformerFactory {
-	return &factory{client: client, defaultResync: defaultResync, namespace: namespace, tweak: tweakListOptions}
+	return &factory{client: client, defaultResync: defaultResync, namespace: namespace, tweak: tweakListOptions, group: new(dropin.Group[schema.GroupVersionResource])}
 }
 
 // ForResource returns the shared informer of a resource.
 func (f *factory) ForResource(gvr schema.GroupVersionResource) informers.GenericInformer {
-	return &dynamicInformer{gvr, f.group.Informer(gvr, func() cache.SharedIndexInformer {
+	return &dynamicInformer{gvr, dropin.Ask(f.group, f.lease, gvr, func() cache.SharedIndexInformer {
 		indexers := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 		informer := newInformer(f.client, gvr, f.namespace, f.defaultResync, indexers, f.tweak)
 		if f.snapshot.Dir != "" {

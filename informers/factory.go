@@ -29,7 +29,8 @@ type sharedInformerFactory struct {
 	transform        cache.TransformFunc
 	informerName     *cache.InformerName
 	snapshot         kinform.SnapshotOptions
-	group            dropin.Group[reflect.Type]
+	group            *dropin.Group[reflect.Type]
+	lease            *dropin.Lease[reflect.Type] // nil: whoever asks is no lease
 }
 
 // NewSharedInformerFactory returns a factory for all namespaces. Handlers are
@@ -52,6 +53,7 @@ func NewSharedInformerFactoryWithOptions(client kubernetes.Interface, defaultRes
 		client:        client,
 		defaultResync: defaultResync,
 		customResync:  map[reflect.Type]time.Duration{},
+		group:         new(dropin.Group[reflect.Type]),
 	}
 	for _, o := range options {
 		f = o(f)
@@ -63,7 +65,7 @@ func NewSharedInformerFactoryWithOptions(client kubernetes.Interface, defaultRes
 // by newFunc, whoever's informer that makes.
 func (f *sharedInformerFactory) InformerFor(obj runtime.Object, newFunc internalinterfaces.NewInformerFunc) cache.SharedIndexInformer {
 	t := reflect.TypeOf(obj)
-	return f.group.Informer(t, func() cache.SharedIndexInformer {
+	return dropin.Ask(f.group, f.lease, t, func() cache.SharedIndexInformer {
 		resync, ok := f.customResync[t]
 		if !ok {
 			resync = f.defaultResync
@@ -100,7 +102,11 @@ func (f *sharedInformerFactory) WaitForCacheSync(stopCh <-chan struct{}) map[ref
 // WaitForCacheSyncWithContext is WaitForCacheSync with a context. If an informer
 // has not synced, the result has the reason why the wait ended.
 func (f *sharedInformerFactory) WaitForCacheSyncWithContext(ctx context.Context) cache.SyncResult {
-	result := cache.SyncResult{Synced: f.group.WaitSynced(ctx)}
+	return syncResult(ctx, f.group.WaitSynced(ctx))
+}
+
+func syncResult(ctx context.Context, synced map[reflect.Type]bool) cache.SyncResult {
+	result := cache.SyncResult{Synced: synced}
 	for _, synced := range result.Synced {
 		if !synced {
 			result.Err = context.Cause(ctx)

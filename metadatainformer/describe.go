@@ -18,4 +18,6 @@ func Describe(factory SharedInformerFactory) ([]cache.Description, error) {
 
 // Measure describes the informers that run for package metrics, and has them measure their
 // handlers and reads from the first call on.
-func (f *metadataSharedInformerFactory) Measure() []cache.Description { return cache.MeasureAll(f.group.Informers()) }
+func (f *metadataSharedInformerFactory) Measure() []cache.Description {
+	return cache.MeasureAll(f.group.Informers())
+}

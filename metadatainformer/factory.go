@@ -33,7 +33,8 @@ type metadataSharedInformerFactory struct {
 	tweak         TweakListOptionsFunc
 	transform     cache.TransformFunc
 	snapshot      kinform.SnapshotOptions
-	group         dropin.Group[schema.GroupVersionResource]
+	group         *dropin.Group[schema.GroupVersionResource]
+	lease         *dropin.Lease[schema.GroupVersionResource] // nil: whoever asks is no lease
 }
 
 // WithTransform has every object go through a function before anybody sees it.
@@ -63,13 +64,13 @@ func NewSharedInformerFactory(client metadata.Interface, defaultResync time.Dura
 // NewFilteredSharedInformerFactory returns a factory for one namespace, or all if
 // it is "", whose lists and watches are tweaked.
 func NewFilteredSharedInformerFactory(client metadata.Interface, defaultResync time.Duration, namespace string, tweakListOptions TweakListOptionsFunc) SharedInformerFactory {
-	return &metadataSharedInformerFactory{client: client, defaultResync: defaultResync, namespace: namespace, tweak: tweakListOptions}
+	return &metadataSharedInformerFactory{client: client, defaultResync: defaultResync, namespace: namespace, tweak: tweakListOptions, group: new(dropin.Group[schema.GroupVersionResource])}
 }
 
 // NewSharedInformerFactoryWithOptions returns a factory for all namespaces with
 // options.
 func NewSharedInformerFactoryWithOptions(client metadata.Interface, defaultResync time.Duration, options ...SharedInformerOption) SharedInformerFactory {
-	f := &metadataSharedInformerFactory{client: client, defaultResync: defaultResync}
+	f := &metadataSharedInformerFactory{client: client, defaultResync: defaultResync, group: new(dropin.Group[schema.GroupVersionResource])}
 	for _, o := range options {
 		f = o(f)
 	}
@@ -78,7 +79,7 @@ func NewSharedInformerFactoryWithOptions(client metadata.Interface, defaultResyn
 
 // ForResource returns the shared informer of a resource.
 func (f *metadataSharedInformerFactory) ForResource(gvr schema.GroupVersionResource) informers.GenericInformer {
-	return &metadataInformer{gvr, f.group.Informer(gvr, func() cache.SharedIndexInformer {
+	return &metadataInformer{gvr, dropin.Ask(f.group, f.lease, gvr, func() cache.SharedIndexInformer {
 		indexers := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 		informer := newInformer(f.client, gvr, f.namespace, f.defaultResync, indexers, f.tweak)
 		if f.transform != nil {

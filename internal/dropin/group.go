@@ -3,6 +3,7 @@ package dropin
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -28,6 +29,7 @@ type Group[K comparable] struct {
 type member struct {
 	informer clientgo.SharedIndexInformer
 	started  bool
+	use
 }
 
 // NotKept logs why an informer of a factory has no snapshot, if there is a reason: it
@@ -42,22 +44,30 @@ func NotKept(what any, why error) {
 func (g *Group[K]) Informer(key K, create func() clientgo.SharedIndexInformer) clientgo.SharedIndexInformer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	m := g.memberLocked(key, create)
+	if !m.pinned {
+		m.pinned = true
+		g.starting = append(g.starting, m)
+	}
+	return m.informer
+}
+
+func (g *Group[K]) memberLocked(key K, create func() clientgo.SharedIndexInformer) *member {
 	if m := g.members[key]; m != nil {
-		return m.informer
+		return m
 	}
 	if g.members == nil {
 		g.members = map[K]*member{}
 	}
-	m := &member{informer: create()}
+	m := &member{informer: create(), use: use{ended: make(chan struct{})}}
 	if g.scope != nil {
 		if scoped, err := scopedOf(m.informer); err == nil {
 			_ = scoped.SetScope(*g.scope) // others have it, and this one is new
 		}
 	}
 	g.members[key] = m
-	g.starting = append(g.starting, m)
 	g.all = append(g.all, m.informer)
-	return m.informer
+	return m
 }
 
 // Informers returns every informer, in the order in which they were asked for.
@@ -76,44 +86,76 @@ func (g *Group[K]) Start(ctx context.Context) {
 		return
 	}
 	for _, m := range g.starting {
-		m.started = true
-		g.running.Go(func() { m.informer.RunWithContext(ctx) })
+		if m.started {
+			context.AfterFunc(ctx, m.cancel) // a lease has started it
+		} else {
+			g.runLocked(m, ctx)
+		}
 	}
 	g.starting = nil
+}
+
+// runLocked runs an informer until ctx ends, or the last of its leases is released.
+func (g *Group[K]) runLocked(m *member, ctx context.Context) {
+	ctx, m.cancel = context.WithCancel(ctx)
+	cancel := m.cancel
+	m.started = true
+	g.running.Go(func() {
+		defer close(m.ended)
+		defer cancel()
+		m.informer.RunWithContext(ctx)
+		g.mu.Lock()
+		left := m.left
+		g.mu.Unlock()
+		if i, ok := m.informer.(interface{ GiveUp() }); ok && left {
+			i.GiveUp()
+		}
+	})
 }
 
 // WaitSynced waits until every started informer has had its first list, or ctx
 // ends, and returns which have.
 func (g *Group[K]) WaitSynced(ctx context.Context) map[K]bool {
-	started := g.started()
-	synced := make(map[K]bool, len(started))
-	for key, informer := range started {
+	g.mu.Lock()
+	members := maps.Clone(g.members)
+	g.mu.Unlock()
+	return g.waitSynced(ctx, members)
+}
+
+// waitSynced waits for those of some members that are started.
+func (g *Group[K]) waitSynced(ctx context.Context, members map[K]*member) map[K]bool {
+	g.mu.Lock()
+	maps.DeleteFunc(members, func(_ K, m *member) bool { return !m.started })
+	g.mu.Unlock()
+	synced := make(map[K]bool, len(members))
+	for key, m := range members {
 		select {
-		case <-informer.HasSyncedChecker().Done():
+		case <-m.informer.HasSyncedChecker().Done():
 		case <-ctx.Done():
 		}
-		synced[key] = informer.HasSynced()
+		synced[key] = m.informer.HasSynced()
 	}
 	return synced
 }
 
-func (g *Group[K]) started() map[K]clientgo.SharedIndexInformer {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	started := make(map[K]clientgo.SharedIndexInformer, len(g.members))
-	for key, m := range g.members {
-		if m.started {
-			started[key] = m.informer
-		}
-	}
-	return started
-}
-
 // Shutdown prevents further informers from being started, and waits until those that
-// were have ended. It does not end them: the contexts of Start do.
+// were have ended. It does not end them: the contexts of Start do. But it ends those that
+// only leases use.
 func (g *Group[K]) Shutdown() {
 	g.mu.Lock()
 	g.closed = true
+	for _, m := range g.members {
+		if m.timer != nil {
+			m.timer.Stop()
+		}
+		switch waits := slices.Contains(g.starting, m); {
+		case m.started && (!m.pinned || waits): // what is pinned and does not wait ends with a context
+			m.cancel()
+		case !m.started && m.users > 0:
+			m.started, m.left = true, true // never, from now on
+			close(m.ended)
+		}
+	}
 	g.mu.Unlock()
 	g.running.Wait()
 }

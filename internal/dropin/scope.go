@@ -132,3 +132,15 @@ func (g *Group[K]) WaitForScope(ctx context.Context) error {
 	}
 	return errors.Join(errs...)
 }
+
+// started returns the informers that were started.
+func (g *Group[K]) started() (all []clientgo.SharedIndexInformer) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, m := range g.members {
+		if m.started {
+			all = append(all, m.informer)
+		}
+	}
+	return all
+}

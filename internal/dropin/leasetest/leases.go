@@ -4,13 +4,16 @@ package leasetest
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -24,10 +27,10 @@ import (
 	"github.com/kinform/kinform/metadatainformer"
 )
 
-// Run has informers of pods acquired and released, often, in package kinform and in each of
-// the drop-in factories, and fails unless nothing is left of them. The server must have as
-// many pods as said.
-func Run(t *testing.T, cfg *rest.Config, pods, times int) {
+// Run has informers of config maps acquired and released, often, in package kinform and in
+// each of the drop-in factories, and fails unless nothing is left of them.
+func Run(t *testing.T, cfg *rest.Config, times int) {
+	objects := prepare(t, cfg)
 	for name, open := range map[string]func(*testing.T, *rest.Config) func(*testing.T, int){
 		"kinform":          leaseOwn,
 		"informers":        leaseTyped,
@@ -47,9 +50,25 @@ func Run(t *testing.T, cfg *rest.Config, pods, times int) {
 				return &counted{Conn: conn, open: &connections}, nil
 			}
 			lease := open(t, own)
-			leaseOften(t, &connections, times, func() { lease(t, pods) })
+			leaseOften(t, &connections, times, func() { lease(t, objects) })
 		})
 	}
+}
+
+// prepare sees to it that there is something to list, and returns how many objects that is.
+func prepare(t *testing.T, cfg *rest.Config) int {
+	client, err := kubernetes.NewForConfig(cfg)
+	must(t, err)
+	for i := range 30 {
+		_, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("leased-", i)},
+			Data:       map[string]string{"text": strings.Repeat(fmt.Sprint(i, " "), 500)},
+		}, metav1.CreateOptions{})
+		must(t, err)
+	}
+	all, err := client.CoreV1().ConfigMaps("").List(t.Context(), metav1.ListOptions{})
+	must(t, err)
+	return len(all.Items)
 }
 
 // leaseOften fails unless what is left after many leases is what is left after a few. The
@@ -114,13 +133,13 @@ func leaseOwn(t *testing.T, cfg *rest.Config) func(*testing.T, int) {
 	must(t, err)
 	t.Cleanup(f.Shutdown)
 	must(t, f.Start(context.Background()))
-	return func(t *testing.T, pods int) {
-		l, err := kinform.Acquire[*corev1.Pod](f, kinform.Options{})
+	return func(t *testing.T, objects int) {
+		l, err := kinform.Acquire[*corev1.ConfigMap](f, kinform.Options{})
 		must(t, err)
-		sub := l.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.Pod]) { _, _ = ev.New() }, kinform.SubscribeOptions{})
+		sub := l.Subscribe(func(_ context.Context, ev kinform.Event[*corev1.ConfigMap]) { _, _ = ev.New() }, kinform.SubscribeOptions{})
 		must(t, sub.WaitSynced(t.Context()))
-		if n := l.Lister().Len(); n != pods {
-			t.Fatalf("%d pods", n)
+		if n := l.Lister().Len(); n != objects {
+			t.Fatalf("%d objects", n)
 		}
 		l.Release()
 		<-l.Done()
@@ -135,7 +154,7 @@ type leaser interface {
 }
 
 // leaseOnce uses a lease as programs do.
-func leaseOnce(t *testing.T, l leaser, informer cache.SharedIndexInformer, pods int) {
+func leaseOnce(t *testing.T, l leaser, informer cache.SharedIndexInformer, objects int) {
 	var heard atomic.Int64
 	r, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(any) { heard.Add(1) }})
 	must(t, err)
@@ -144,13 +163,13 @@ func leaseOnce(t *testing.T, l leaser, informer cache.SharedIndexInformer, pods 
 	case <-r.HasSyncedChecker().Done():
 	case <-t.Context().Done():
 	}
-	if n := len(informer.GetStore().ListKeys()); n != pods || heard.Load() != int64(pods) {
-		t.Fatalf("%d pods, %d were added", n, heard.Load())
+	if n := len(informer.GetStore().ListKeys()); n != objects || heard.Load() != int64(objects) {
+		t.Fatalf("%d objects, %d were added", n, heard.Load())
 	}
 	l.Release()
 	<-l.Done()
 	if n := len(informer.GetStore().ListKeys()); n != 0 || !informer.IsStopped() {
-		t.Fatalf("%d pods are left, stopped: %v", n, informer.IsStopped())
+		t.Fatalf("%d objects are left, stopped: %v", n, informer.IsStopped())
 	}
 }
 
@@ -158,23 +177,23 @@ func leaseTyped(t *testing.T, cfg *rest.Config) func(*testing.T, int) {
 	client, err := kubernetes.NewForConfig(cfg)
 	must(t, err)
 	f := informers.NewSharedInformerFactory(client, 0)
-	return func(t *testing.T, pods int) {
+	return func(t *testing.T, objects int) {
 		l, err := informers.Acquire(f, cache.LeaseOptions{})
 		must(t, err)
-		leaseOnce(t, l, l.Core().V1().Pods().Informer(), pods)
+		leaseOnce(t, l, l.Core().V1().ConfigMaps().Informer(), objects)
 	}
 }
 
-var leasedPods = corev1.SchemeGroupVersion.WithResource("pods")
+var configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
 
 func leaseDynamic(t *testing.T, cfg *rest.Config) func(*testing.T, int) {
 	client, err := dynamic.NewForConfig(cfg)
 	must(t, err)
 	f := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
-	return func(t *testing.T, pods int) {
+	return func(t *testing.T, objects int) {
 		l, err := dynamicinformer.Acquire(f, cache.LeaseOptions{})
 		must(t, err)
-		leaseOnce(t, l, l.ForResource(leasedPods).Informer(), pods)
+		leaseOnce(t, l, l.ForResource(configMaps).Informer(), objects)
 	}
 }
 
@@ -182,10 +201,10 @@ func leaseMetadata(t *testing.T, cfg *rest.Config) func(*testing.T, int) {
 	client, err := metadata.NewForConfig(cfg)
 	must(t, err)
 	f := metadatainformer.NewSharedInformerFactory(client, 0)
-	return func(t *testing.T, pods int) {
+	return func(t *testing.T, objects int) {
 		l, err := metadatainformer.Acquire(f, cache.LeaseOptions{})
 		must(t, err)
-		leaseOnce(t, l, l.ForResource(leasedPods).Informer(), pods)
+		leaseOnce(t, l, l.ForResource(configMaps).Informer(), objects)
 	}
 }
 

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -54,17 +55,25 @@ func established(crd custom) bool {
 	return false
 }
 
-// define defines the resource, with a field of a type, and waits until it is served.
-func (d *definer) define(fieldType string) {
+// define defines the resource in its version, with a field of a type, and waits until it is
+// served.
+func (d *definer) define(fieldType string) { d.defineVersions(fieldType, d.resource.Version) }
+
+// defineVersions defines the resource in some versions, of which the last is stored.
+func (d *definer) defineVersions(fieldType string, versions ...string) {
 	d.e.Helper()
 	names := map[string]any{"plural": "gizmos", "singular": "gizmo", "kind": "Gizmo", "listKind": "GizmoList"}
 	shape := map[string]any{"type": "object", "properties": map[string]any{
 		"spec": map[string]any{"type": "object", "properties": map[string]any{"field": map[string]any{"type": fieldType}}}}}
+	var served []any
+	for i, v := range versions {
+		served = append(served, map[string]any{"name": v, "served": true, "storage": i == len(versions)-1,
+			"schema": map[string]any{"openAPIV3Schema": shape}})
+	}
 	crd := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
 		"metadata": map[string]any{"name": "gizmos." + d.resource.Group, "labels": map[string]any{"contract": d.e.ns}},
-		"spec": map[string]any{"group": d.resource.Group, "scope": "Namespaced", "names": names, "versions": []any{
-			map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": shape}}}},
+		"spec":     map[string]any{"group": d.resource.Group, "scope": "Namespaced", "names": names, "versions": served},
 	}}
 	made, err := d.client.Resource(definitions).Create(d.e.ctx, crd, metav1.CreateOptions{})
 	d.e.must(err, "defining a resource")
@@ -81,7 +90,7 @@ func (d *definer) undefine() {
 func (d *definer) create(name string, field any) {
 	d.e.Helper()
 	o := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": d.resource.Group + "/v1", "kind": "Gizmo",
+		"apiVersion": d.resource.GroupVersion().String(), "kind": "Gizmo",
 		"metadata": map[string]any{"name": name}, "spec": map[string]any{"field": field}}}
 	d.e.must(retry.OnError(retry.DefaultBackoff, apierrors.IsNotFound, func() error {
 		_, err := d.client.Resource(d.resource).Namespace(d.e.ns).Create(d.e.ctx, o, metav1.CreateOptions{})
@@ -132,6 +141,62 @@ func definitionGone(e *env) {
 	stop()
 	if failures > 30 {
 		e.Errorf("%d failures are reported for a resource that went twice", failures)
+	}
+	d.undefine()
+}
+
+// definitionMoved: a definition is deleted while its objects are watched in a version, and
+// comes back in another one only, and then in both.
+func definitionMoved(e *env) {
+	d := e.definer()
+	d.resource.Version = "v1beta1"
+	d.define("string")
+	d.create("a", "old")
+	inf := informerOf[custom](e, e.config(), kinform.Options{Resource: d.resource})
+	heard := make(chan string, 100)
+	inf.Subscribe(func(_ context.Context, ev kinform.Event[custom]) { heard <- fmt.Sprint(ev.Type, " ", ev.Key) }, subscribed{})
+	e.sync(inf)
+	next := func(want string) {
+		e.Helper()
+		if got := receive(e, heard, want); got != want {
+			e.Errorf("delivered: %s, want %s", got, want)
+		}
+	}
+	next("added " + e.key("a"))
+
+	mark := e.log.mark()
+	d.undefine()
+	next("deleted " + e.key("a"))
+	e.awaitLine(mark, "not served", nil)
+	moved := *d
+	moved.resource.Version = "v1"
+	moved.defineVersions("string", "v1")
+	moved.create("b", "new")
+	// It is listing each time that it looks whether the version is served.
+	if st := inf.Status(); st.State() != kinform.StateAbsent && st.State() != kinform.StateListing || st.Reason() != kinform.ReasonNoResource || st.Objects != 0 {
+		e.Errorf("while only another version is served, the status is %s", st)
+	}
+	var why *kinform.VerifyError
+	if _, err := inf.Verify(e.ctx); !errors.As(err, &why) || !apierrors.IsNotFound(err) {
+		e.Errorf("verifying what is not served gives %v", err)
+	}
+
+	d.undefine()
+	d.defineVersions("string", "v1beta1", "v1")
+	moved.create("c", "both")
+	next("added " + e.key("c"))
+	o, err := inf.Lister().Get(e.key("c"))
+	e.must(err, "reading what came back")
+	if o.GetAPIVersion() != d.resource.GroupVersion().String() {
+		e.Errorf("the object is of %s", o.GetAPIVersion())
+	}
+	moved.create("d", "watched")
+	next("added " + e.key("d"))
+	if st := inf.Status(); st.State() != kinform.StateWatching || st.Cause() != nil {
+		e.Errorf("after it is back, the status is %s", st)
+	}
+	if lines := e.log.mark() - mark; lines > 8 {
+		e.Errorf("%d lines in the log for one resource that went and came", lines)
 	}
 	d.undefine()
 }

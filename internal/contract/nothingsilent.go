@@ -29,6 +29,7 @@ var nothingSilent = []story{
 	{"unauthorized", unauthorized},
 	{"no such resource", noResource},
 	{"a resource that goes and comes back", definitionGone},
+	{"a resource that comes back in another version", definitionMoved},
 	{"refused", refused},
 	{"a certificate that cannot be trusted", untrusted},
 	{"throttled", throttled},

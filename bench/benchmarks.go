@@ -10,7 +10,7 @@ import (
 // limits are ratios to client-go with its defaults; to add a row, add it here, and
 // have the work measure the metric.
 func benchmarks(n int) []benchmark {
-	all := []benchmark{syncPodsBenchmark(), warmBenchmark(), relistBenchmark(), readsBenchmark()}
+	all := []benchmark{syncPodsBenchmark(), warmBenchmark(), writesBenchmark(), relistBenchmark(), readsBenchmark()}
 	all = append(all, customBenchmarks()...)
 	all = append(all, updatesBenchmarks(n)...)
 	all = append(all, askedBenchmark(n))

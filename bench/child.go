@@ -69,6 +69,7 @@ var works = map[string]func(context.Context, task) (metrics, error){
 	"weight":        weight,
 	"warm":          warm,
 	"warm-before":   warmBefore,
+	"writes":        writes,
 
 	"settle-cluster":     settleCluster,
 	"managed-pods":       managedPods,

@@ -233,12 +233,15 @@ func (r *run) round(ctx context.Context, number int) error {
 	r.newsMu.Unlock()
 	rng := chance(r)
 	crowd.Go(func() { r.jumpAbout(ctx, rng) })
+	var tenancy error
+	luck := chance(r)
+	crowd.Go(func() { tenancy = r.tenancy(ctx, luck) })
 	disturbed := r.disturb(ctx, number)
 	r.sleep(ctx, r.Round)
 	r.wild.Store(false)
 	crowd.Wait()
-	if disturbed != nil {
-		return disturbed
+	if err := errors.Join(disturbed, tenancy); err != nil {
+		return err
 	}
 	if err := r.compare(ctx, number); err != nil {
 		return err
@@ -299,8 +302,9 @@ func (r *run) compare(ctx context.Context, round int) error {
 		}
 	}
 	all.Wait()
+	errs = append(errs, r.verify(ctx))
 	took := time.Since(began)
-	r.report.compared(took, len(errs))
+	r.report.compared(took, len(errs)-1)
 	r.collect()
 	now := r.memory.last()
 	r.Log("round %d: %d writes, %d events, %d reads, %d faults, %d violations; equal after %s; %s resident, %s live, %s outside, %d goroutines", round,

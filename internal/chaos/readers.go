@@ -109,6 +109,11 @@ func (r *run) inspect(d reader, obj metav1.Object, what string) {
 	}
 	v := check.Violation{Rule: check.Content, Informer: d.name, Subscriber: "reader", Key: obj.GetNamespace() + "/" + obj.GetName(),
 		Want: what + " that is whole", Got: "@" + obj.GetResourceVersion() + ": " + err.Error()}
+	r.found(v)
+}
+
+// found notes a violation that no checker sees.
+func (r *run) found(v check.Violation) {
 	r.wrongMu.Lock()
 	r.wrong.violated++
 	keep := len(r.wrong.violations) < 10

@@ -28,6 +28,8 @@ type Report struct {
 	// Quiet the points in time when all were; Slowest is how long it took at most
 	// until everything was equal after one began.
 	Comparisons, Quiet int
+	// Verified counts how often informers have compared themselves.
+	Verified int
 	Slowest            time.Duration
 	// Informers counts those that ran; Lists, Watches, Expired and Epochs are what
 	// the native ones did.
@@ -120,6 +122,7 @@ func (r *Report) String() string {
 	row("new epochs", r.Epochs)
 	row("quiet points", r.Quiet)
 	row("comparisons with the server", r.Comparisons)
+	row("verified by the informers", r.Verified)
 	row("slowest to be equal", r.Slowest.Round(time.Millisecond))
 	row("of one core", fmt.Sprintf("%.0f%%", 100*r.Memory.CPU()))
 	for _, g := range r.Memory.Growth() {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -70,6 +69,7 @@ func TestReplayIsSmooth(t *testing.T) {
 			scripted(t, s, ReflectorOptions{}, func(inf *Informer) {
 				a, most := newAudience(t), 0
 				sub := inf.Subscribe(a.hear, SubscribeOptions{})
+				<-sub.Synced()
 				a.each = func(d Delta) {
 					if d.Kind == Resynced {
 						most = max(most, sub.Status().Waiting)
@@ -131,7 +131,7 @@ func TestReplayKeepsTheOrder(t *testing.T) {
 					time.Sleep(200 * time.Microsecond)
 				}
 				n := <-done
-				synctest.Wait()
+				sub.Stop()
 				for i := 100; i < 300; i++ {
 					if name := fmt.Sprint("t", i); a.replayed[name] != 1 {
 						t.Errorf("%s was replayed %d times", name, a.replayed[name])
@@ -162,6 +162,7 @@ func TestReplayOfAStoreThatShrinks(t *testing.T) {
 		if _, err := sub.Replay(context.Background(), ReplayOptions{}); err != nil {
 			t.Error(err)
 		}
+		sub.Stop()
 		for i := 4990; i < 5000; i++ {
 			if a.replayed[fmt.Sprint("t", i)] == 0 {
 				t.Errorf("t%d was not replayed", i)

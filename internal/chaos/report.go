@@ -30,7 +30,7 @@ type Report struct {
 	Comparisons, Quiet int
 	// Verified counts how often informers have compared themselves.
 	Verified int
-	Slowest            time.Duration
+	Slowest  time.Duration
 	// Informers counts those that ran; Lists, Watches, Expired and Epochs are what
 	// the native ones did.
 	Informers                       int

@@ -27,18 +27,22 @@ type definer struct {
 	client   dynamic.Interface
 	resource schema.GroupVersionResource
 	ready    chan string // uids of definitions that are established
+	gone     chan string // uids of definitions that are gone
 }
 
 func (e *env) definer() *definer {
 	e.Helper()
 	client, err := dynamic.NewForConfig(e.config())
 	e.must(err, "making a client")
-	d := &definer{e: e, client: client, ready: make(chan string, 100),
+	d := &definer{e: e, client: client, ready: make(chan string, 100), gone: make(chan string, 100),
 		resource: schema.GroupVersionResource{Group: e.ns + ".example.com", Version: "v1", Resource: "gizmos"}}
 	all := informerOf[custom](e, e.config(), kinform.Options{Resource: definitions, LabelSelector: "contract=" + e.ns})
 	all.Subscribe(func(_ context.Context, ev kinform.Event[custom]) {
 		if crd, err := ev.New(); err == nil && established(crd) && ev.Type != kinform.EventDeleted {
 			d.ready <- string(crd.GetUID())
+		}
+		if ev.Type == kinform.EventDeleted {
+			d.gone <- ev.UID()
 		}
 	}, subscribed{})
 	e.sync(all)
@@ -181,7 +185,9 @@ func definitionMoved(e *env) {
 		e.Errorf("verifying what is not served gives %v", err)
 	}
 
+	receive(e, d.gone, "the end of the first definition")
 	d.undefine()
+	receive(e, d.gone, "the end of the second definition") // its objects are deleted first
 	d.defineVersions("string", "v1beta1", "v1")
 	moved.create("c", "both")
 	next("added " + e.key("c"))

@@ -113,14 +113,19 @@ func (s *Status) sync(began time.Time) {
 
 // statusBox is a Status that a reflector writes and others read.
 type statusBox struct {
-	mu sync.Mutex
-	s  Status
+	mu   sync.Mutex
+	s    Status
+	past history
 }
 
 func (b *statusBox) update(f func(*Status)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	state, reason := b.s.State, b.s.Reason
 	f(&b.s)
+	if b.s.State != state || b.s.Reason != reason {
+		b.past.note(b.s, time.Now())
+	}
 }
 
 func (b *statusBox) get() Status {

@@ -34,6 +34,10 @@ type SubscribeOptions struct {
 	// that a resync was merged into, it is asked for the Resynced. Default: every delta is
 	// delivered.
 	Filter func(Delta) bool
+	// ChangesOnly: what is in the store is not delivered, only what happens to it from
+	// now on. So an object may be Updated or Deleted that was never Added. For those that
+	// look on. Default: an Added for each object comes first.
+	ChangesOnly bool
 	// Synced is closed when the subscription has synced. Default: it makes its own
 	// channel.
 	Synced chan struct{}
@@ -102,13 +106,7 @@ func (c *Collection) Subscribe(h Handler, o SubscribeOptions) *Subscription {
 	if s.options.Name == "" {
 		s.options.Name = fmt.Sprintf("subscriber-%d", len(c.subs)+1)
 	}
-	present := make([]Delta, 0, c.table.len()+1)
-	now := stampOf(time.Now())
-	for r := range c.table.snapshot().All() {
-		if !c.untold(r) {
-			present = append(present, Delta{Kind: Added, Initial: true, New: r, stamp: now})
-		}
-	}
+	present := c.presentLocked(o)
 	if len(c.waiting) == 0 {
 		present = append(present, Delta{Kind: initialEnd})
 	}
@@ -121,6 +119,21 @@ func (c *Collection) Subscribe(h Handler, o SubscribeOptions) *Subscription {
 		s.start(c.live)
 	}
 	return s
+}
+
+// presentLocked returns what a subscriber gets first; write is held.
+func (c *Collection) presentLocked(o SubscribeOptions) []Delta {
+	if o.ChangesOnly {
+		return nil
+	}
+	present := make([]Delta, 0, c.table.len()+1)
+	now := stampOf(time.Now())
+	for r := range c.table.snapshot().All() {
+		if !c.untold(r) {
+			present = append(present, Delta{Kind: Added, Initial: true, New: r, stamp: now})
+		}
+	}
+	return present
 }
 
 // Serve calls the handlers until ctx ends, and returns when all have returned.

@@ -6,7 +6,7 @@
 //  2. A session (session.go) runs the targets' informers, counts what happens,
 //     and hands each change to a printer.
 //  3. A printer (line.go, json.go, unified.go) makes text of a change. Secrets are
-//     hidden before a printer sees them (redact.go).
+//     hidden before a printer sees them (internal/redact).
 //  4. The screen (screen.go) puts text, a live panel and the progress line onto the
 //     terminal. What people see there fits its width (columns.go, table.go).
 //

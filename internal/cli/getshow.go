@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/yaml"
+
+	"github.com/kinform/kinform/internal/redact"
 )
 
 type unstructuredObject = unstructured.Unstructured
@@ -102,7 +104,7 @@ func (f found) shown(managed bool) (map[string]any, error) {
 	}
 	fields := obj.Object
 	if f.secret || obj.GetKind() == "Secret" && obj.GetAPIVersion() == "v1" {
-		_, fields = redact(nil, fields)
+		_, fields = redact.Secrets(nil, fields)
 	}
 	meta, ok := fields["metadata"].(map[string]any)
 	if !ok {
@@ -164,7 +166,7 @@ func (q *query) table(page []found) (*table, error) {
 // cell is what a table shows of a field.
 func (q *query) cell(f found, path string) string {
 	if f.secret && !strings.HasPrefix(strings.TrimPrefix(path, "."), "metadata.") && path != "type" {
-		return hidden
+		return redact.Hidden
 	}
 	return some(q.fields[f.target][path].Get(f.record), 3)
 }
@@ -188,7 +190,7 @@ func (q *query) showCounts(s *screen, path string) error {
 				}
 			}
 			if t.secret && !strings.HasPrefix(path, "metadata.") && path != "type" {
-				v = hidden
+				v = redact.Hidden
 			}
 			if n > 0 {
 				counts = append(counts, valueCount{t.name, v, n})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kinform/kinform"
 	"github.com/kinform/kinform/internal/diff"
+	"github.com/kinform/kinform/internal/redact"
 )
 
 // linePrinter writes a line for each change. On a terminal, lines show what fits;
@@ -215,8 +216,8 @@ func briefly(f diff.Change) int {
 // two.
 func valueText(p palette, f diff.Change, value, pair int) string {
 	switch {
-	case f.New == hiddenChanged:
-		return shorten("changed "+hidden, value+len("+ "))
+	case f.New == redact.HiddenChanged:
+		return shorten("changed "+redact.Hidden, value+len("+ "))
 	case f.Op == diff.Added:
 		if reason := reasonOf(f.New); reason != "" && columns(inline(f.New)) > value {
 			return p.paint(green, shorten(reason, value+len("+ ")))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kinform/kinform"
 	"github.com/kinform/kinform/internal/diff"
+	"github.com/kinform/kinform/internal/redact"
 )
 
 // session watches targets and shows what happens to their objects.
@@ -149,8 +150,8 @@ func newChange(t *target, ev kinform.Event[*unstructured.Unstructured], before, 
 		c.Managed[0], _, _ = unstructured.NestedFieldNoCopy(before.Object, "metadata", "managedFields")
 	}
 	c.Managed[1], _, _ = unstructured.NestedFieldNoCopy(after.Object, "metadata", "managedFields")
-	if t.secret || after.GetKind() == "Secret" && after.GetAPIVersion() == "v1" {
-		c.Before, c.After = redact(c.Before, c.After)
+	if t.secret || redact.IsSecret(after.Object) {
+		c.Before, c.After = redact.Secrets(c.Before, c.After)
 	}
 	if ev.Type == kinform.EventUpdated {
 		c.Fields = diff.Compare(c.Before, c.After)

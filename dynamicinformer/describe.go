@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kinform/kinform/cache"
+	"github.com/kinform/kinform/internal/inside"
 )
 
 // Describe describes every informer of a factory of this package, in the order in
@@ -19,3 +20,6 @@ func Describe(f DynamicSharedInformerFactory) ([]cache.Description, error) {
 // Measure describes the informers that run for package metrics, and has them measure their
 // handlers and reads from the first call on.
 func (f *factory) Measure() []cache.Description { return cache.MeasureAll(f.group.Informers()) }
+
+// Inside lets package debug show the informers of the factory.
+func (f *factory) Inside() []inside.Informer { return inside.Of(f.group.Informers()) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kinform/kinform/cache"
+	"github.com/kinform/kinform/internal/inside"
 )
 
 // Describe describes every informer of a factory of this package, in the order in
@@ -21,3 +22,6 @@ func Describe(factory SharedInformerFactory) ([]cache.Description, error) {
 func (f *sharedInformerFactory) Measure() []cache.Description {
 	return cache.MeasureAll(f.group.Informers())
 }
+
+// Inside lets package debug show the informers of the factory.
+func (f *sharedInformerFactory) Inside() []inside.Informer { return inside.Of(f.group.Informers()) }

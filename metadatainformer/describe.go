@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kinform/kinform/cache"
+	"github.com/kinform/kinform/internal/inside"
 )
 
 // Describe describes every informer of a factory of this package, in the order in
@@ -20,4 +21,9 @@ func Describe(factory SharedInformerFactory) ([]cache.Description, error) {
 // handlers and reads from the first call on.
 func (f *metadataSharedInformerFactory) Measure() []cache.Description {
 	return cache.MeasureAll(f.group.Informers())
+}
+
+// Inside lets package debug show the informers of the factory.
+func (f *metadataSharedInformerFactory) Inside() []inside.Informer {
+	return inside.Of(f.group.Informers())
 }

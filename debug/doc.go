@@ -17,8 +17,9 @@
 // address bar, have to be loopback ones, so that a web page that the user visits cannot
 // use the browser to look. With Options.Token, whoever has the token, from anywhere: as
 // a bearer token, or once as ?token=…, which becomes a cookie. Objects are shown to whoever
-// may look. Of Secrets, the values are not: neither in a view nor in a change, nor
-// where kubectl or an annotation has a copy of them. ConfigMaps are shown as they are.
+// may look. Of Secrets, the values are not, neither in a view nor in a change; nor are
+// those of their annotations, where kubectl and others keep copies. ConfigMaps are shown
+// as they are.
 //
 // # What it costs
 //

@@ -132,7 +132,9 @@ func TestLiveOverview(t *testing.T) {
 }
 
 // nodes is an informer that does not run.
-type nodes struct{ *kinform.Informer[*corev1.Node] }
+type nodes struct {
+	*kinform.Informer[*corev1.Node]
+}
 
 func (b *bench) nodes() *kinform.Informer[*corev1.Node] {
 	inf, err := kinform.New[*corev1.Node](b.api.Config(), kinform.Options{})

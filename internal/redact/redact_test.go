@@ -15,7 +15,7 @@ func secret(value, note string) map[string]any {
 			"annotations": map[string]any{
 				"owner":                "team-a",
 				"token-secret.value":   note,
-				lastApplied:            `{"stringData":{"password":"something-older"}}`,
+				"last-applied":         `{"stringData":{"password":"something-older"}}`,
 				"not/even/a/text":      []any{value},
 				"base64/of/the/secret": "x" + base64.StdEncoding.EncodeToString([]byte(value)),
 			},
@@ -31,7 +31,7 @@ func TestNoValueLeaves(t *testing.T) {
 	untouched := fmt.Sprint(before, after)
 	was, is := Secrets(before, after)
 	shown := fmt.Sprint(Secret(before), Secret(after), was, is)
-	for _, value := range []string{"hunter2", "correct-horse", "something-older", base64.StdEncoding.EncodeToString([]byte("hunter2")), "MQ=="} {
+	for _, value := range []string{"hunter2", "correct-horse", "something-older", "team-a", base64.StdEncoding.EncodeToString([]byte("hunter2")), "MQ=="} {
 		if strings.Contains(shown, value) {
 			t.Errorf("%q is shown:\n%s", value, shown)
 		}
@@ -39,8 +39,10 @@ func TestNoValueLeaves(t *testing.T) {
 	if is["data"].(map[string]any)["password"] != HiddenChanged || is["data"].(map[string]any)["pin"] != Hidden {
 		t.Errorf("it is not shown what changed: %v", is["data"])
 	}
-	if !strings.Contains(shown, "team-a") {
-		t.Errorf("an annotation that repeats nothing is hidden:\n%s", shown)
+	for _, key := range []string{"password", "pin", "owner", "Opaque"} {
+		if !strings.Contains(shown, key) {
+			t.Errorf("that there is %s is not shown:\n%s", key, shown)
+		}
 	}
 	if fmt.Sprint(before, after) != untouched {
 		t.Error("the Secrets themselves were changed")

@@ -21,6 +21,7 @@ type demoFlags struct {
 	seed       int64
 	lasts      time.Duration
 	kubeconfig string
+	page       string
 }
 
 func newDemo(s *screen) *cobra.Command {
@@ -33,12 +34,13 @@ pods, deployments, statefulsets, nodes and events. Nothing has to be installed,
 and nothing is left behind.
 
 Workloads roll out, scale, crash and go at the chosen rate. kubectl works on the
-cluster, too. At the end it is checked that what was watched equals what the
+cluster, too, and a page shows the informers as they run. At the end it is checked that what was watched equals what the
 server lists.`,
 		Example: `  kinform demo                                 until Ctrl-C
   kinform demo --for 10s                       for ten seconds
   kinform demo --objects 20000 --rate 500      a larger and busier one
   kinform demo -o diff                         as a patch shows it
+  kinform demo --page 127.0.0.1:7070           the page at an address of your choice
   kinform demo --write-kubeconfig demo.yaml    and then, in another terminal:
     kubectl --kubeconfig demo.yaml get pods -A --watch`,
 		Args: noArguments,
@@ -58,6 +60,7 @@ server lists.`,
 	fl.DurationVar(&f.lasts, "for", 0, "end after this time, such as 10s (default: at Ctrl-C)")
 	f.output.flags(fl)
 	fl.StringVar(&f.kubeconfig, "write-kubeconfig", "", "write a kubeconfig to `FILE` while the demo runs")
+	fl.StringVar(&f.page, "page", "127.0.0.1:0", "where the page is that shows the informers; port 0 is one that is free, off is none")
 	return cmd
 }
 
@@ -69,6 +72,11 @@ func (f *demoFlags) check(cmd *cobra.Command, s *screen) (printer, error) {
 		return nil, badUsage(cmd, fmt.Sprintf("--rate %g: there must be some", f.rate))
 	case f.lasts < 0:
 		return nil, badUsage(cmd, fmt.Sprintf("--for %s is in the past", f.lasts))
+	}
+	if f.page != "off" {
+		if err := checkPageAddress(cmd, "--page", f.page, false); err != nil {
+			return nil, err
+		}
 	}
 	return f.output.printer(cmd, s)
 }
@@ -110,6 +118,14 @@ func (f *demoFlags) run(ctx context.Context, s *screen, p printer) (err error) {
 	s.note(fmt.Sprintf("Its cluster of %s was made in %s and makes %g changes a second.",
 		count(d.simulator.Totals().Sum(), "object"), short(time.Since(began)), f.rate))
 	s.note("Have a look, in another terminal: " + f.kubectl(api.URL()))
+	if f.page != "off" {
+		p, err := openPage(f.page, "kinform demo", "", d.targets)
+		if err != nil {
+			return err
+		}
+		defer p.close()
+		s.note("or in a browser: " + p.url)
+	}
 	s.note("")
 	ctx, cancel := limited(ctx, f.lasts)
 	defer cancel()

@@ -90,6 +90,7 @@ by field, as it happens.`,
   kinform get po,svc -l app=web  what is there, by labels, fields and order
   kinform top -A                 what changes most, who changes it, and who fights
   kinform bench pods -A          what client-go and kinform take for them
+  kinform serve pods -A          a page that shows informers as they run
   kinform dump pods              how an informer of them is set up, and how it is doing`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -97,7 +98,7 @@ by field, as it happens.`,
 			if len(args) == 0 {
 				return nil
 			}
-			hint := near.Hint(args[0], []string{"watch", "get", "top", "bench", "dump", "demo", "completion", "man", "version", "help"})
+			hint := near.Hint(args[0], []string{"watch", "get", "top", "bench", "serve", "dump", "demo", "completion", "man", "version", "help"})
 			return badUsage(cmd, fmt.Sprintf("no command %q%s", args[0], hint))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -111,6 +112,6 @@ by field, as it happens.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return badUsage(cmd, strings.TrimSpace(err.Error()))
 	})
-	root.AddCommand(newWatch(s), newGet(s), newTop(s), newBench(s), newBenchSide(), newDump(s), newDemo(s), newCompletion(), newMan(), newVersion())
+	root.AddCommand(newWatch(s), newGet(s), newTop(s), newBench(s), newBenchSide(), newDump(s), newServe(s), newDemo(s), newCompletion(), newMan(), newVersion())
 	return root
 }

@@ -31,10 +31,8 @@ func size[N int | int64](bytes N) string {
 // age writes how long something lasted, as precisely as people care for.
 func age(d time.Duration) string {
 	switch {
-	case d < 0:
-		return "never"
 	case d < time.Second:
-		return "now"
+		return "0 s"
 	case d < time.Minute:
 		return fmt.Sprintf("%d s", int(d.Seconds()))
 	case d < time.Hour:
@@ -43,6 +41,17 @@ func age(d time.Duration) string {
 		return fmt.Sprintf("%d h", int(d.Hours()))
 	}
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+// ago writes how long ago something was.
+func ago(d time.Duration) string {
+	if d >= 0 && d < time.Second {
+		return "now"
+	}
+	if d < 0 {
+		return "never"
+	}
+	return age(d) + " ago"
 }
 
 // rate writes events a second.

@@ -7,7 +7,6 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
-	"time"
 )
 
 //go:embed page
@@ -20,7 +19,6 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"count64":  thousands[uint64],
 	"clock":    clock,
 	"stamp":    stamp,
-	"ago":      func(t time.Time) string { return age(time.Since(t)) },
 	"to":       address,
 	"labels":   joinLabels,
 	"changeOf": func(informer string, c shownChange) changeOf { return changeOf{informer, c} },

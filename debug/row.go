@@ -142,7 +142,7 @@ func (r row) Text(cell string) string {
 	case "events":
 		return thousands(r.Events)
 	case "stale":
-		return age(time.Duration(r.Staleness * float64(time.Second)))
+		return ago(time.Duration(r.Staleness * float64(time.Second)))
 	case "backlog":
 		return thousands(r.Backlog)
 	case "behind":

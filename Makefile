@@ -1,16 +1,16 @@
 # Every target that people use says what it does after ##; `make` alone lists them.
 
 SERVERS := go -C test/apiserver run ./cmd/build
-MODULES := ctrlcache metrics tracing examples/operator test/apiserver test/controllerruntime test/foreign bench tools/lint
+MODULES := ctrlcache metrics tracing examples/operator test/apiserver test/browser test/controllerruntime test/foreign bench tools/lint
 GOTEST  := go test -race -timeout 15m
 
 .DEFAULT_GOAL := help
-.PHONY: help test short check unit real modules servers bench workloads lint fuzz soak demo
+.PHONY: help test short check unit real modules browser servers bench workloads lint fuzz soak demo
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
-test: check lint servers unit real modules ## all the set-up there is, then every test, real servers included
+test: check lint servers unit real modules browser ## all the set-up there is, then every test, real servers included
 
 short: ## the tests that need no real server, without the race detector
 	go test -short ./...
@@ -43,6 +43,10 @@ modules: servers ## the tests of the other modules, and the drop-ins with client
 	go -C bench test . ./programs
 	go build $(OLDER) ./cache/... ./informers/... ./dynamicinformer ./metadatainformer
 	go test $(OLDER) -timeout 10m ./cache ./informers ./informers/internal/kinds ./dynamicinformer ./metadatainformer ./internal/dropin
+
+PAGE ?=
+browser: ## the page in a real browser, which is installed on Debian; PAGE='-screenshots ../../docs' renews the pictures, PAGE='-figures -run Figures -v' measures
+	CHROMIUM="$$(test/browser/browser.sh)" go -C test/browser test -count=1 -timeout 15m . $(PAGE)
 
 BENCH ?= -million -docs ../docs
 bench: servers ## side by side with client-go; writes docs/benchmarks.md, fails on a ratio worse than its limit (about two hours)

@@ -67,7 +67,11 @@ func checkPageAddress(cmd *cobra.Command, flag, address string, token bool) erro
 	if host == "localhost" || err == nil && addr.IsLoopback() || token {
 		return nil
 	}
-	return badUsage(cmd, fmt.Sprintf("%s %s can be reached from elsewhere, and the page shows every object: give --token-file", flag, address))
+	do := "kinform serve has one"
+	if cmd.Flag("token-file") != nil {
+		do = "give --token-file"
+	}
+	return badUsage(cmd, fmt.Sprintf("%s %s can be reached from elsewhere, where the page wants a token: %s", flag, address, do))
 }
 
 // shortestToken is how many characters nobody guesses.

@@ -22,6 +22,11 @@ func TestUsage(t *testing.T) {
 		{[]string{"demo", "x"}, `kinform demo takes no arguments, but got "x"`},
 		{[]string{"demo", "--objects", "0"}, "--objects 0: there must be some"},
 		{[]string{"demo", "--rate", "0"}, "--rate 0: there must be some"},
+		{[]string{"demo", "--page", ":7070"}, "--page :7070 can be reached from elsewhere"},
+		{[]string{"demo", "--page", "x"}, `--page "x" is no address`},
+		{[]string{"serve"}, "which resource?"},
+		{[]string{"serve", "pods", "--for", "-1s"}, "--for -1s is in the past"},
+		{[]string{"serve", "pods", "--address", "7070"}, `--address "7070" is no address`},
 		{[]string{"version", "x"}, "takes no arguments"},
 		{[]string{"completion"}, "which shell? Use bash, zsh or fish"},
 		{[]string{"completion", "cmd"}, "which shell? Use bash, zsh or fish"},
@@ -40,7 +45,7 @@ func TestUsage(t *testing.T) {
 
 func TestEveryCommandShowsExamples(t *testing.T) {
 	for _, args := range [][]string{{"--help"}, {"watch", "--help"}, {"get", "--help"}, {"top", "--help"}, {"bench", "--help"},
-		{"dump", "--help"}, {"demo", "--help"}, {"completion", "--help"}, {"man", "--help"}, {"version", "--help"}, {}} {
+		{"dump", "--help"}, {"serve", "--help"}, {"demo", "--help"}, {"completion", "--help"}, {"man", "--help"}, {"version", "--help"}, {}} {
 		code, out, notes := run(t, args...)
 		if code != 0 || notes != "" || !strings.Contains(out, "Examples:") || !strings.Contains(out, "Exit codes:\n  0    all went well") ||
 			!strings.Contains(out, "\n  130  Ctrl-C") {

@@ -45,7 +45,7 @@ modules: servers ## the tests of the other modules, and the drop-ins with client
 	go test $(OLDER) -timeout 10m ./cache ./informers ./informers/internal/kinds ./dynamicinformer ./metadatainformer ./internal/dropin
 
 PAGE ?=
-browser: ## the page in a real browser, which is installed on Debian; PAGE='-screenshots ../../docs' renews the pictures, PAGE='-figures -run Figures -v' measures
+browser: ## the page in a real browser, which is installed on Debian; PAGE='-screenshots ../../docs' renews the pictures, PAGE='-run NONE -bench . -benchtime 1x' measures
 	CHROMIUM="$$(test/browser/browser.sh)" go -C test/browser test -count=1 -timeout 15m . $(PAGE)
 
 BENCH ?= -million -docs ../docs

@@ -61,7 +61,7 @@ func (h *Handler) informer(r *http.Request) (detail, *refusal) {
 	if p != nil {
 		return detail{}, p
 	}
-	d := detail{row: w.row(time.Now()), Key: asked[0], Labels: asked[1], Secret: w.informer.Secret}
+	d := detail{row: w.row(time.Now()), Key: asked[0], Labels: asked[1], Secret: w.informer.Secret, Indexes: []indexLine{}}
 	d.Description = d.row.description
 	d.Description.Handlers = slices.DeleteFunc(d.Description.Handlers, func(h describe.Handler) bool { return h.Name == subscriberName })
 	d.Settings, d.Holds = settings(d.Description), w.holds(d.Description)

@@ -82,7 +82,7 @@ func (w *watcher) sample(now time.Time) {
 func (w *watcher) chart() []float64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Clone(w.rates)
+	return append([]float64{}, w.rates...)
 }
 
 // changes returns the last changes that a filter passes, the newest first.

@@ -23,6 +23,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/kinform/kinform"
 	"github.com/kinform/kinform/apisim"
@@ -45,25 +46,27 @@ var executable = sync.OnceValues(func() (string, error) {
 
 // world is a living cluster with informers on a page.
 type world struct {
-	*testing.T
+	testing.TB
 	api    *apisim.Server
 	client kubernetes.Interface
 	page   *debug.Handler
 	url    string
 }
 
-func newWorld(t *testing.T, o cluster.Options) *world {
+func newWorld(t testing.TB, o cluster.Options, d debug.Options) (*world, *cluster.Cluster) {
 	t.Helper()
 	api, err := apisim.Start(apisim.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = api.Close() })
-	client, err := kubernetes.NewForConfig(api.Config())
+	config := rest.CopyConfig(api.Config())
+	config.QPS = -1
+	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, api: api, client: client, page: debug.New(debug.Options{Title: "shop-controller"})}
+	w := &world{TB: t, api: api, client: client, page: debug.New(d)}
 	o.Load = api.Load
 	living, err := cluster.New(api.Config(), o)
 	if err != nil {
@@ -72,18 +75,13 @@ func newWorld(t *testing.T, o cluster.Options) *world {
 	if err := living.Populate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.run(func(ctx context.Context) {
-		if _, err := living.Run(ctx); err != nil {
-			t.Errorf("the cluster died: %v", err)
-		}
-	})
 	server := httptest.NewServer(w.page)
 	w.url = server.URL
 	t.Cleanup(func() {
 		w.page.Close()
 		server.Close()
 	})
-	return w
+	return w, living
 }
 
 // run runs something until the end of the test.
@@ -115,9 +113,14 @@ func informer[T any](w *world, name string) *kinform.Informer[T] {
 }
 
 // shop is a world with informers that work, and one that is refused.
-func shop(t *testing.T) *world {
+func shop(t testing.TB) *world {
 	t.Helper()
-	w := newWorld(t, cluster.Options{Objects: 600, Rate: 40, Seed: 7})
+	w, living := newWorld(t, cluster.Options{Objects: 600, Rate: 40, Seed: 7}, debug.Options{Title: "shop-controller"})
+	w.run(func(ctx context.Context) {
+		if _, err := living.Run(ctx); err != nil {
+			t.Errorf("the cluster died: %v", err)
+		}
+	})
 	_, err := w.client.CoreV1().Secrets("default").Create(t.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "login"}, Data: map[string][]byte{"password": []byte("hunter2")},
 	}, metav1.CreateOptions{})
@@ -145,7 +148,7 @@ func shop(t *testing.T) *world {
 
 // browser is a tab of a browser.
 type browser struct {
-	*testing.T
+	testing.TB
 	ctx context.Context
 	url string
 
@@ -164,21 +167,21 @@ func (w *world) open() *browser {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 800))
 	allocated, end := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(allocated)
-	b := &browser{T: w.T, ctx: ctx, url: w.url}
+	b := &browser{TB: w.TB, ctx: ctx, url: w.url}
 	if err := chromedp.Do(ctx, command(network.Enable, network.EnableParams{}), command(log.Enable, cdp.Empty{})); err != nil {
 		w.Fatal(err)
 	}
 	var watching sync.WaitGroup
-	watch(b, &watching, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) string {
+	listen(b, &watching, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) string {
 		if strings.HasPrefix(e.Request.URL, b.url+"/") {
 			return ""
 		}
 		return "it asked for " + e.Request.URL
 	})
-	watch(b, &watching, runtime.ExceptionThrown, func(e runtime.EventExceptionThrown) string {
+	listen(b, &watching, runtime.ExceptionThrown, func(e runtime.EventExceptionThrown) string {
 		return "an exception: " + e.ExceptionDetails.Text
 	})
-	watch(b, &watching, log.EntryAdded, func(e log.EventEntryAdded) string {
+	listen(b, &watching, log.EntryAdded, func(e log.EventEntryAdded) string {
 		if e.Entry.Level != log.EntryLevelError {
 			return ""
 		}
@@ -196,8 +199,8 @@ func (w *world) open() *browser {
 	return b
 }
 
-// watch notes what a page must not do.
-func watch[E any](b *browser, watching *sync.WaitGroup, event cdp.Event[E], wrong func(E) string) {
+// listen notes what a page must not do.
+func listen[E any](b *browser, watching *sync.WaitGroup, event cdp.Event[E], wrong func(E) string) {
 	events := chromedp.Events(b.ctx, event)
 	watching.Go(func() {
 		for e, err := range events {

@@ -1,7 +1,7 @@
 # Every target that people use says what it does after ##; `make` alone lists them.
 
 SERVERS := go -C test/apiserver run ./cmd/build
-MODULES := ctrlcache metrics tracing examples/operator test/apiserver test/browser test/controllerruntime test/foreign bench tools/lint
+MODULES := ctrlcache metrics tracing examples/operator test/apiserver test/browser test/controllerruntime test/foreign bench tools/lint tools/release
 GOTEST  := go test -race -timeout 15m
 
 .DEFAULT_GOAL := help

@@ -292,8 +292,8 @@ func (s *Subscription) checkStoreFirst(ev Event, now state) {
 		return
 	}
 	n := number(obj.GetResourceVersion())
-	// What has only left the informer's scope may be there again in the same state.
-	behind := n < now.number || now.gone && n == now.number && !ev.FinalStateUnknown()
+	back := s.checker.options.Rescoped && ev.FinalStateUnknown()
+	behind := n < now.number || now.gone && n == now.number && !back
 	if n == 0 || now.number == 0 || !behind || s.wentBack(&now) {
 		return
 	}

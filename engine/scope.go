@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -55,7 +56,7 @@ func (inf *Informer) SetScope(s Scope) {
 	inf.rescope(ended, came, s.keeps)
 	inf.orphans.add(left)
 	next = append(next, came...)
-	slices.SortFunc(next, func(a, b *Reflector) int { return compareText(a.part.namespace, b.part.namespace) })
+	slices.SortFunc(next, func(a, b *Reflector) int { return strings.Compare(a.part.namespace, b.part.namespace) })
 	inf.mu.Lock()
 	inf.reflectors = next
 	inf.mu.Unlock()
@@ -67,16 +68,6 @@ func (inf *Informer) SetScope(s Scope) {
 			inf.start(r)
 		}
 	}
-}
-
-func compareText(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // keeps reports whether a record may stay in the store.

@@ -29,7 +29,7 @@ func TestBlocks(t *testing.T) {
 		switch b.language {
 		case "go":
 			if !isPart(b.lines, files) {
-				t.Errorf("%s: this block is part of no file in docs/code or examples:\n%s", b.file, strings.Join(b.lines, "\n"))
+				t.Errorf("%s: this block is part of no file in docs/code, examples, or the packages that documents are about:\n%s", b.file, strings.Join(b.lines, "\n"))
 			}
 		case "sh":
 			for _, line := range b.lines {
@@ -119,7 +119,7 @@ func blocks(t *testing.T) []block {
 // sources are the files that are compiled, as plain text.
 func sources(t *testing.T) []string {
 	var all []string
-	for _, dir := range []string{"docs/code", "examples"} {
+	for _, dir := range []string{"docs/code", "examples", "debug", "metrics", "tracing"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
 			if err == nil && strings.HasSuffix(path, ".go") {
 				all = append(all, plain(read(t, path)))

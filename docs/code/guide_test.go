@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,7 +23,7 @@ func TestGuide(t *testing.T) {
 	for name, recipe := range map[string]func(context.Context, *rest.Config) error{
 		"views": views, "fields": fields, "filter": filter, "lists": lists, "latest": latest,
 		"own writes": ownWrites, "noted writes": notedWrites, "leases": leases,
-		"status": status, "optional": optional, "custom": custom,
+		"scope": scope, "verify": verify, "replay": replay, "status": status, "optional": optional, "custom": custom,
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := newServer(t)
@@ -208,6 +209,42 @@ func countPods(ctx context.Context, factory *kinform.Factory) error {
 	}
 	fmt.Println(pods.Lister().Len(), "pods")
 	return nil
+}
+
+func scope(ctx context.Context, cfg *rest.Config) error {
+	pods, err := started(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	err = pods.SetScope(kinform.Scope{Namespaces: []string{"default", "shop"}, LabelSelector: "app=web"})
+	if err != nil {
+		return err
+	}
+	return pods.WaitSynced(ctx) // all of the new scope is there
+}
+
+func verify(ctx context.Context, cfg *rest.Config) error {
+	pods, err := started(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	found, err := pods.Verify(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Println(found) // "1 objects, no difference"
+	return nil
+}
+
+func replay(ctx context.Context, cfg *rest.Config) error {
+	pods, err := started(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	sub := pods.Subscribe(func(ctx context.Context, ev kinform.Event[*corev1.Pod]) {
+		fmt.Println(ev.Type, ev.Key)
+	}, kinform.SubscribeOptions{Name: "replayed"})
+	return sub.Replay(ctx, kinform.ReplayOptions{Over: time.Second})
 }
 
 func status(ctx context.Context, cfg *rest.Config) error {

@@ -24,6 +24,8 @@ type part struct {
 	http1   bool
 	options kinform.Options
 	list    func(context.Context) (runtime.Object, error)
+	// rescoped: its scope is changed while it runs.
+	rescoped bool
 }
 
 // cast makes the informers: lists whole and in pages, through the watch, of typed,
@@ -33,26 +35,29 @@ func (r *run) cast() error {
 	c := r.clients
 	everywhere := []string{""}
 	colored := "color in (red, blue)"
-	err := add(r, part{"pods", false, kinform.Options{}, c.listPods(everywhere, metav1.ListOptions{})}, podSize, asUnstructured[*corev1.Pod])
+	err := add(r, part{name: "pods", options: kinform.Options{}, list: c.listPods(everywhere, metav1.ListOptions{})}, podSize, asUnstructured[*corev1.Pod])
 	if err == nil {
-		err = add(r, part{"pods in pages", true, kinform.Options{PageSize: 20, Residency: kinform.ResidencyAlways},
-			c.listPods(everywhere, metav1.ListOptions{})}, podSize, asMetadata[*corev1.Pod])
+		err = add(r, part{name: "pods in pages", http1: true, options: kinform.Options{PageSize: 20, Residency: kinform.ResidencyAlways},
+			list: c.listPods(everywhere, metav1.ListOptions{})}, podSize, asMetadata[*corev1.Pod])
 	}
 	if err == nil {
-		err = add(r, part{"config maps in namespaces", false, kinform.Options{Namespaces: namespaces[:2], ConsistentFirstList: true, Residency: kinform.ResidencyNever},
-			c.listConfigMaps(namespaces[:2], metav1.ListOptions{})}, labelsOf[*corev1.ConfigMap], asUnstructured[*corev1.ConfigMap])
+		err = add(r, part{name: "config maps in namespaces", options: kinform.Options{Namespaces: namespaces[:2], ConsistentFirstList: true, Residency: kinform.ResidencyNever},
+			list: c.listConfigMaps(namespaces[:2], metav1.ListOptions{})}, labelsOf[*corev1.ConfigMap], asUnstructured[*corev1.ConfigMap])
 	}
 	if err == nil {
-		err = add(r, part{"colored config maps in JSON", true, kinform.Options{Resource: configMaps, LabelSelector: colored, JSON: true},
-			c.listUnstructured(configMaps, metav1.ListOptions{LabelSelector: colored})}, labelsOf[*unstructured.Unstructured], asMetadata[*unstructured.Unstructured])
+		err = add(r, part{name: "colored config maps in JSON", http1: true, options: kinform.Options{Resource: configMaps, LabelSelector: colored, JSON: true},
+			list: c.listUnstructured(configMaps, metav1.ListOptions{LabelSelector: colored})}, labelsOf[*unstructured.Unstructured], asMetadata[*unstructured.Unstructured])
 	}
 	if err == nil {
-		err = add(r, part{"gizmos", false, kinform.Options{Resource: gizmos},
-			c.listUnstructured(gizmos, metav1.ListOptions{})}, labelsOf[*unstructured.Unstructured], asMetadata[*unstructured.Unstructured])
+		err = add(r, part{name: "gizmos", options: kinform.Options{Resource: gizmos},
+			list: c.listUnstructured(gizmos, metav1.ListOptions{})}, labelsOf[*unstructured.Unstructured], asMetadata[*unstructured.Unstructured])
 	}
 	if err == nil {
-		err = add(r, part{"metadata of config maps", true, kinform.Options{Resource: configMaps, PageSize: 50},
-			c.listMetadata(configMaps)}, labelsOf[*metav1.PartialObjectMetadata], nil)
+		err = add(r, part{name: "metadata of config maps", http1: true, options: kinform.Options{Resource: configMaps, PageSize: 50},
+			list: c.listMetadata(configMaps)}, labelsOf[*metav1.PartialObjectMetadata], nil)
+	}
+	if err == nil {
+		err = r.addWanderer()
 	}
 	if err == nil {
 		err = r.addViews()
@@ -67,8 +72,8 @@ func (r *run) cast() error {
 // server in its own type.
 func (r *run) addViews() error {
 	c := r.clients
-	typed, m, err := join(r, part{"config maps in three views", false, kinform.Options{Residency: 16 << 20},
-		c.listConfigMaps([]string{""}, metav1.ListOptions{})}, labelsOf[*corev1.ConfigMap], nil)
+	typed, m, err := join(r, part{name: "config maps in three views", options: kinform.Options{Residency: 16 << 20},
+		list: c.listConfigMaps([]string{""}, metav1.ListOptions{})}, labelsOf[*corev1.ConfigMap], nil)
 	if err != nil {
 		return err
 	}
@@ -86,10 +91,55 @@ func (r *run) addViews() error {
 	return nil
 }
 
+// addWanderer makes an informer whose scope changes all the time; see wander.
+func (r *run) addWanderer() error {
+	var inf *kinform.Informer[*corev1.ConfigMap]
+	list := func(ctx context.Context) (runtime.Object, error) {
+		s := inf.Scope()
+		switch {
+		case s.Nothing:
+			return &corev1.ConfigMapList{}, nil
+		case len(s.Namespaces) == 0:
+			s.Namespaces = []string{""}
+		}
+		return r.clients.listConfigMaps(s.Namespaces, metav1.ListOptions{LabelSelector: s.LabelSelector})(ctx)
+	}
+	made, m, err := join(r, part{name: "wanderer", list: list, rescoped: true}, labelsOf[*corev1.ConfigMap], nil)
+	if err == nil {
+		inf, r.wanderer = made, made
+		r.members = append(r.members, m)
+	}
+	return err
+}
+
+// wander changes the wanderer's scope, all the time of one round.
+func (r *run) wander(ctx context.Context, rng *rand.Rand) error {
+	for r.wild.Load() && ctx.Err() == nil {
+		var s kinform.Scope
+		for _, ns := range namespaces {
+			if rng.IntN(2) == 0 {
+				s.Namespaces = append(s.Namespaces, ns)
+			}
+		}
+		if rng.IntN(3) == 0 {
+			s.LabelSelector = []string{"color=red", "color in (red, blue)", "color=red,size"}[rng.IntN(3)]
+		}
+		if rng.IntN(20) == 0 {
+			s = kinform.Scope{Nothing: true}
+		}
+		if err := r.wanderer.SetScope(s); err != nil {
+			return err
+		}
+		r.rescoped.Add(1)
+		r.sleep(ctx, time.Duration(rng.IntN(200))*time.Millisecond)
+	}
+	return nil
+}
+
 // visitor is an informer that starts with a watch, and stays for one round.
 func (r *run) visitor(round int) (*member, error) {
 	list := r.clients.listConfigMaps([]string{""}, metav1.ListOptions{})
-	_, m, err := join(r, part{"visitor", round%2 == 0, kinform.Options{WatchList: true}, list}, labelsOf[*corev1.ConfigMap], nil)
+	_, m, err := join(r, part{name: "visitor", http1: round%2 == 0, options: kinform.Options{WatchList: true}, list: list}, labelsOf[*corev1.ConfigMap], nil)
 	return m, err
 }
 
@@ -101,7 +151,7 @@ func (r *run) returner(round int) (*member, error) {
 	}
 	list := r.clients.listConfigMaps([]string{""}, metav1.ListOptions{})
 	o := kinform.Options{Snapshot: kinform.SnapshotOptions{Dir: r.disk, Every: 10 * time.Millisecond}}
-	inf, m, err := join(r, part{"returner", false, o, list}, labelsOf[*corev1.ConfigMap], nil)
+	inf, m, err := join(r, part{name: "returner", options: o, list: list}, labelsOf[*corev1.ConfigMap], nil)
 	if err != nil {
 		return nil, err
 	}
@@ -139,6 +189,7 @@ func join[T metav1.Object](r *run, p part, values func(T) []string, meddler func
 		return nil, nil, err
 	}
 	m := r.member(p.name, native[T]{inf})
+	m.rescoped = p.rescoped
 	m.leave = func() { r.network.release(cfg) }
 	c := observe(r, m, inf, p.name, p.list)
 	byValues, err := inf.AddIndex("values", values)
@@ -157,7 +208,7 @@ func join[T metav1.Object](r *run, p part, values func(T) []string, meddler func
 
 // observe has a view of an informer checked and read.
 func observe[T metav1.Object](r *run, m *member, inf *kinform.Informer[T], name string, list func(context.Context) (runtime.Object, error)) *check.Checker {
-	c := check.New(inf, check.Options{Name: name, List: list, Verify: verify, Keep: 10, OnViolation: r.violated})
+	c := check.New(inf, check.Options{Name: name, List: list, Verify: verify, Rescoped: m.rescoped, Keep: 10, OnViolation: r.violated})
 	if len(m.checkers) > 0 { // a further view
 		c.Subscribe(check.Subscriber{Name: "every", Look: 3})
 		c.Subscribe(check.Subscriber{Name: "latest", Latest: true, Look: 2})

@@ -29,9 +29,11 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"github.com/kinform/kinform"
 	"github.com/kinform/kinform/check"
 	"github.com/kinform/kinform/internal/faultproxy"
 )
@@ -93,6 +95,8 @@ type run struct {
 	jumped   atomic.Uint64 // the clock
 	backup   *backup
 	disk     string // the folder of those that come back
+	wanderer *kinform.Informer[*corev1.ConfigMap]
+	rescoped atomic.Uint64 // how often the wanderer's scope was changed
 	memory   *sampler
 
 	newsMu sync.Mutex
@@ -137,7 +141,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(disk)
+	defer func() { _ = os.RemoveAll(disk) }()
 	r.disk = disk
 	r.memory = startSampler(began, o.Time)
 	err = r.play(ctx, began)
@@ -233,14 +237,15 @@ func (r *run) round(ctx context.Context, number int) error {
 	r.newsMu.Unlock()
 	rng := chance(r)
 	crowd.Go(func() { r.jumpAbout(ctx, rng) })
-	var tenancy error
-	luck := chance(r)
+	var tenancy, wandered error
+	luck, way := chance(r), chance(r)
 	crowd.Go(func() { tenancy = r.tenancy(ctx, luck) })
+	crowd.Go(func() { wandered = r.wander(ctx, way) })
 	disturbed := r.disturb(ctx, number)
 	r.sleep(ctx, r.Round)
 	r.wild.Store(false)
 	crowd.Wait()
-	if err := errors.Join(disturbed, tenancy); err != nil {
+	if err := errors.Join(disturbed, tenancy, wandered); err != nil {
 		return err
 	}
 	if err := r.compare(ctx, number); err != nil {

@@ -105,6 +105,7 @@ func (r *Report) section() string {
 	row("objects read meanwhile", r.Reads)
 	row("informers that came and went", r.Informers)
 	row("informers that came back with what is on disk, of those set aside", fmt.Sprintf("%d, %d", r.Resumed+r.Listed, r.Listed))
+	row("changes of an informer's scope", r.Rescoped)
 	row("subscribers that came and went", r.Joined)
 	row("handlers' panics", r.Panics)
 	row("server's history went back", r.Faults["server: restored from a backup"])

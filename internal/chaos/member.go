@@ -51,6 +51,8 @@ type member struct {
 	// again makes another one in its place, where an informer runs only once.
 	again func() (*member, error)
 	leave func() // gives back what it had for itself
+	// rescoped: its scope is changed while it runs.
+	rescoped bool
 
 	cancel context.CancelFunc // nil while it does not run
 	ended  chan struct{}

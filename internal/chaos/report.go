@@ -40,6 +40,8 @@ type Report struct {
 	// Resumed counts the informers that came back and went on from their disk, Listed
 	// those whose disk was set aside, as the server had gone back, or much had changed.
 	Resumed, Listed uint64
+	// Rescoped counts how often the scope of an informer was changed.
+	Rescoped uint64
 	// Violated counts violations of the contract; Violations are the first of them.
 	Violated   int
 	Violations []check.Violation
@@ -114,6 +116,7 @@ func (r *Report) String() string {
 	row("informers", r.Informers)
 	row("  came back with what is on disk", r.Resumed+r.Listed)
 	row("  of those, set aside", r.Listed)
+	row("changes of a scope", r.Rescoped)
 	row("subscribers that came and went", r.Joined)
 	row("handlers' panics", r.Panics)
 	row("lists", r.Lists)
@@ -162,7 +165,7 @@ func (r *run) collect() {
 	rep.Writes = r.writers.written.Load()
 	rep.Delivered, rep.Lists, rep.Watches, rep.Expired, rep.Epochs = t.delivered, t.lists, t.watches, t.expired, t.epochs
 	rep.Panics, rep.Violated, rep.Violations = r.panicked.Load(), t.violated, t.violations
-	rep.Reads = r.reads.Load()
+	rep.Reads, rep.Rescoped = r.reads.Load(), r.rescoped.Load()
 	if n := r.jumped.Load(); n > 0 {
 		rep.Faults[clockFault] = n
 	}

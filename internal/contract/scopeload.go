@@ -47,7 +47,7 @@ func (e *env) scopeLoad(changes int, next func(*env, *rand.Rand, []string) kinfo
 	e.stopIfFailed()
 	var scoped, restarted traffic
 	inf := e.informer(e.counted(&scoped), kinform.Options{LabelSelector: "story=" + e.ns})
-	checker := check.New(inf, check.Options{List: func(ctx context.Context) (runtime.Object, error) {
+	checker := check.New(inf, check.Options{Rescoped: true, List: func(ctx context.Context) (runtime.Object, error) {
 		return e.listScope(ctx, inf.Scope())
 	}})
 	checker.Subscribe(check.Subscriber{Name: "every"})

@@ -56,7 +56,7 @@ func release(ctx context.Context, version, clone string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }()
 	if clone == "" {
 		clone = filepath.Join(work, "clone")
 	}

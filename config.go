@@ -80,8 +80,8 @@ func measured(cores ...*core) (all []describe.Description) {
 			continue
 		}
 		d.Informer = "kinform.Informer"
-		d.Source.Query(c.query)
-		if namespaces := c.Namespaces(); namespaces[0] != "" {
+		d.Source.Query(c.current())
+		if namespaces := c.Namespaces(); len(namespaces) > 0 && namespaces[0] != "" {
 			d.Source.Namespaces = namespaces
 		}
 		d.Store.Mutated, _ = c.hooks.mutationsFound()

@@ -143,7 +143,9 @@ func (l *Lease[T]) indexed(name string, err error) error {
 func (f *Factory) release(s *sharedCore, grace time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s.users--
+	if s.users--; s.users > 0 {
+		return
+	}
 	if grace <= 0 {
 		f.letGoLocked(s)
 		return

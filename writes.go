@@ -252,6 +252,9 @@ func (w *Writes) waitFor(ctx context.Context, inf *engine.Informer, p *pending) 
 		if err != nil {
 			return err
 		}
+		if v.IsZero() {
+			continue // the scope has left it: others may have it
+		}
 		w.settle(p.area, func(at *written) {
 			if at.deleted[name] == d {
 				delete(at.deleted, name)
@@ -264,7 +267,9 @@ func (w *Writes) waitFor(ctx context.Context, inf *engine.Informer, p *pending) 
 		if err != nil {
 			return err
 		}
-		w.settle(p.area, func(at *written) { at.asked = max(at.asked, p.unclear) }, v)
+		if !v.IsZero() {
+			w.settle(p.area, func(at *written) { at.asked = max(at.asked, p.unclear) }, v)
+		}
 	}
 	if p.version.IsZero() {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -25,11 +26,15 @@ func (s *sharedIndexInformer) Inside() inside.Informer {
 	}
 }
 
-// isSecret reports whether the objects are Secrets: by what is asked for, or by their
-// type.
+// isSecret reports whether the objects are Secrets, or may be: by what is asked for, or by
+// their type.
 func (s *sharedIndexInformer) isSecret() bool {
 	if lw, ok := s.lw.(*dropin.ListWatch); ok {
 		return lw.Query.Resource.GroupResource() == schema.GroupResource{Resource: "secrets"}
+	}
+	switch s.objectType.(type) {
+	case *metav1.PartialObjectMetadata, *unstructured.Unstructured:
+		return true // of what, only the program knows
 	}
 	t := reflect.TypeOf(s.objectType)
 	if t == nil || t.Kind() != reflect.Pointer {

@@ -90,12 +90,22 @@ func local(r *http.Request) *refusal {
 	case !loopbackName(r.Host):
 		return refuse(http.StatusForbidden, "Without a token, this page has to be opened as localhost or 127.0.0.1.")
 	}
-	for _, header := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip"} {
-		if r.Header.Get(header) != "" {
+	for header := range r.Header {
+		if byProxy(header) {
 			return refuse(http.StatusForbidden, "Without a token, this page is not for requests that a proxy passes on: set debug.Options.Token.")
 		}
 	}
 	return nil
+}
+
+// byProxy reports whether a header is one that proxies add. Those that add none cannot be
+// told from programs on this machine.
+func byProxy(header string) bool {
+	switch header {
+	case "Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip":
+		return true
+	}
+	return strings.HasPrefix(header, "X-Forwarded-") || strings.HasPrefix(header, "X-Envoy-")
 }
 
 // loopbackName reports whether the host of a request names this machine, whatever the

@@ -106,7 +106,7 @@ func (w *watcher) history() []moment {
 	sources := w.engine.Status()
 	for i, moments := range w.engine.History() {
 		source := ""
-		if len(sources) > 1 {
+		if len(sources) > 1 && i < len(sources) { // the scope may have changed in between
 			source = sources[i].Source
 		}
 		for _, m := range moments {

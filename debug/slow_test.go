@@ -158,6 +158,7 @@ func TestSlowReader(t *testing.T) {
 			}
 		}
 		watcher, _ := w.page.looking.watcher("pods")
+		watcher.mu.Lock()
 		if watcher.events < 1000 {
 			t.Fatalf("the page heard of %d changes", watcher.events)
 		}
@@ -169,6 +170,7 @@ func TestSlowReader(t *testing.T) {
 		if watcher.recent.weight > recentBytes {
 			t.Errorf("%d bytes of states are remembered, want %d at most", watcher.recent.weight, recentBytes)
 		}
+		watcher.mu.Unlock()
 		if lasted := <-ended; lasted < readerPauses || lasted > 2*readerPauses {
 			t.Errorf("it was left after %v, want %v", lasted, readerPauses)
 		}

@@ -1,12 +1,14 @@
 package debug
 
 import (
+	"bytes"
 	"cmp"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"sigs.k8s.io/yaml"
 
@@ -47,9 +49,45 @@ func (h *Handler) working(serve view) view {
 		case <-r.Context().Done():
 			return refuse(http.StatusServiceUnavailable, "Too many others were looking.")
 		}
-		defer func() { <-h.work }()
-		return serve(w, r)
+		held := &heldAnswer{ResponseWriter: w}
+		p := held.made(func() *refusal { return serve(held, r) }, h.work)
+		if p == nil {
+			held.send()
+		}
+		return p
 	}
+}
+
+// heldAnswer is an answer that is sent once it is whole, so that who does not read it keeps
+// nobody from looking.
+type heldAnswer struct {
+	http.ResponseWriter
+	code int
+	body bytes.Buffer
+}
+
+// made makes the answer, and gives its place back.
+func (a *heldAnswer) made(serve func() *refusal, place <-chan struct{}) *refusal {
+	defer func() { <-place }()
+	return serve()
+}
+
+// WriteHeader is for views.
+func (a *heldAnswer) WriteHeader(code int) { a.code = code }
+
+// Write is for views.
+func (a *heldAnswer) Write(p []byte) (int, error) { return a.body.Write(p) }
+
+// send sends it, to who reads within a while.
+func (a *heldAnswer) send() {
+	control := http.NewResponseController(a.ResponseWriter)
+	if control.SetWriteDeadline(time.Now().Add(readerPauses)) == nil {
+		defer func() { _ = control.SetWriteDeadline(time.Time{}) }()
+	}
+	if a.code != 0 {
+		a.ResponseWriter.WriteHeader(a.code)
+	}
+	_, _ = a.body.WriteTo(a.ResponseWriter) // who has left need not be told
 }
 
 // overview is every informer.

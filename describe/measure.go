@@ -27,7 +27,9 @@ func Measured(inf *engine.Informer, subs []*engine.Subscription) Description {
 		Handlers: []Handler{},
 		Status:   status(inf),
 	}
-	d.Source.Name = d.Status.Sources[0].Source
+	if len(d.Status.Sources) > 0 { // a scope may be nothing
+		d.Source.Name = d.Status.Sources[0].Source
+	}
 	d.Store.weigh(inf)
 	d.Store.Rejected, _ = inf.Rejected()
 	for _, sub := range subs {

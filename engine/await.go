@@ -90,8 +90,11 @@ func (inf *Informer) WaitForObject(ctx context.Context, o Object, v Version) err
 // WaitForDeleted was called: the object may still be there, being deleted. It returns
 // the version that the store has reached.
 func (inf *Informer) WaitForDeleted(ctx context.Context, o Object, v Version) (reached Version, err error) {
-	err = inf.waitIn([]string{o.Namespace}, func(r *Reflector) (err error) {
-		reached, err = inf.waitForDeleted(ctx, r, o, v)
+	err = inf.waitIn([]string{o.Namespace}, func(r *Reflector) error {
+		at, err := inf.waitForDeleted(ctx, r, o, v)
+		if err == nil {
+			reached = at // a partition that has left proves nothing
+		}
 		return err
 	})
 	return reached, err

@@ -14,11 +14,14 @@ func (inf *Informer) Clear() error {
 	for _, s := range inf.Subscriptions() {
 		s.Stop()
 	}
+	var all []Change // of partitions that have left, too, if their successors have not listed
+	for rec := range inf.All() {
+		all = append(all, Change{Record: rec, Gone: true})
+	}
+	inf.Edit(all)
 	for _, r := range inf.all() {
-		if !r.part.Version().IsZero() {
-			inf.Replace(r.part, List{})
-			r.part.answer(inf.Collection, nil, false)
-		}
+		r.part.reach(Version{})
+		r.part.answer(inf.Collection, nil, false)
 	}
 	inf.resident.releaseAll()
 	return nil

@@ -76,7 +76,7 @@ func (r *Reflector) History() []Moment {
 // History returns those of all reflectors, in the order of Status.
 func (inf *Informer) History() [][]Moment {
 	var all [][]Moment
-	for _, r := range inf.reflectors {
+	for _, r := range inf.all() {
 		all = append(all, r.History())
 	}
 	return all

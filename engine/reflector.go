@@ -204,7 +204,7 @@ func (r *Reflector) start(context.Context) state {
 		r.handed = false
 		return r.watch
 	case !r.version.IsZero() || r.consistent:
-		return r.list // no older than what was stored in other scopes
+		return r.listFor(First) // no older than what was stored in other scopes
 	case r.options.WatchList && !r.options.Server.listOnly.Load():
 		return r.watchList
 	}

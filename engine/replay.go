@@ -67,6 +67,7 @@ func (s *Subscription) Replay(ctx context.Context, o ReplayOptions) (int, error)
 			return replayed, err
 		}
 		replayed += n
+		rate = max(rate, o.rate(s.collection.Len())) // more may have come into the scope
 		due := began.Add(time.Duration(float64(replayed) / rate * float64(time.Second)))
 		if err := s.pause(ctx, time.Until(due)); err != nil {
 			return replayed, err
@@ -90,12 +91,13 @@ func (s *Subscription) replayPart(at *replayCursor, most int) (n int, done <-cha
 		*at = replayCursor{moves: c.table.moves}
 	}
 	var part []Delta
+	now := stampOf(time.Now())
 	for weight := int64(0); at.slot < c.table.records.Slots() && len(part) < most && weight < takeWeight; at.slot++ {
 		r := c.table.at(slot(at.slot))
 		if r == nil || c.untold(r) {
 			continue
 		}
-		part = append(part, Delta{Kind: Resynced, Replayed: true, Old: r, New: r})
+		part = append(part, Delta{Kind: Resynced, Replayed: true, Old: r, New: r, stamp: now})
 		weight += part[len(part)-1].weight()
 	}
 	if len(part) == 0 {

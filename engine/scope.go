@@ -168,10 +168,15 @@ func (inf *Informer) successors(s Scope, stay, ended []*Reflector) (came []*Refl
 // one's selection had all that is selected now.
 func (r *Reflector) succeed(before *Reflector, covered bool) {
 	r.order.unordered = r.order.unordered || before.order.unordered
+	r.in.unordered = r.in.unordered || before.in.unordered
 	version, was := before.part.Version(), before.Status()
 	if before.part.namespace == r.part.namespace {
+		r.events, r.bookmarks = before.events, before.bookmarks
 		r.status.update(func(s *Status) {
 			s.Lists, s.Watches, s.Expired, s.Stale, s.Epochs = was.Lists, was.Watches, was.Expired, was.Stale, was.Epochs
+			s.Events, s.Bookmarks, s.Reconnects = was.Events, was.Bookmarks, was.Reconnects
+			s.ListsBy, s.Failures, s.ListTime = was.ListsBy, was.Failures, was.ListTime
+			s.Differences = was.Differences
 		})
 	}
 	switch {
@@ -185,6 +190,7 @@ func (r *Reflector) succeed(before *Reflector, covered bool) {
 		return
 	}
 	r.handed = true
+	r.in.trusted = before.in.trusted // or it is certain of nothing until it lists
 	r.part.reach(version)
 	r.order.relisted(version, Version{}, false)
 	r.order.forgotten = version

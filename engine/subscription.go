@@ -279,7 +279,7 @@ func (s *Subscription) deliver(ctx context.Context, d Delta) {
 		if !d.resync || d.Kind != Updated {
 			return
 		}
-		if d = (Delta{Kind: Resynced, Replayed: d.Replayed, Old: d.New, New: d.New}); !s.options.Filter(d) {
+		if d = (Delta{Kind: Resynced, Replayed: d.Replayed, stamp: d.stamp, Old: d.New, New: d.New}); !s.options.Filter(d) {
 			return
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -113,21 +114,29 @@ func (inf *Informer) Verify(ctx context.Context) (VerifyReport, []error) {
 		all   sync.WaitGroup
 		turns = make(chan struct{}, parallelVerifies)
 	)
-	for _, r := range inf.concerned(nil) {
-		turns <- struct{}{}
-		all.Go(func() {
-			defer func() { <-turns }()
-			report, err := inf.verify(ctx, r)
-			mu.Lock()
-			defer mu.Unlock()
-			total.add(report)
-			if err != nil && !errors.Is(err, errLeft) { // the scope does not have that part any more
-				errs = append(errs, &VerifyError{r.Status(), err})
-			}
-		})
+	compare := func(r *Reflector) {
+		defer func() { <-turns }()
+		report, err := inf.verify(ctx, r)
+		mu.Lock()
+		defer mu.Unlock()
+		if errors.Is(err, errLeft) {
+			return // those that have come are compared
+		}
+		if total.add(report); err != nil {
+			errs = append(errs, &VerifyError{r.Status(), err})
+		}
 	}
-	all.Wait()
-	return total, errs
+	for done := map[*Reflector]bool{}; ; all.Wait() {
+		next := slices.DeleteFunc(slices.Clone(inf.all()), func(r *Reflector) bool { return done[r] })
+		if len(next) == 0 {
+			return total, errs
+		}
+		for _, r := range next {
+			done[r] = true
+			turns <- struct{}{}
+			all.Go(func() { compare(r) })
+		}
+	}
 }
 
 // verify compares what one reflector fills, and repairs it.
@@ -135,6 +144,14 @@ func (inf *Informer) verify(ctx context.Context, r *Reflector) (VerifyReport, er
 	v := &verification{informer: inf, Reflector: r, tally: r.collection.beginTally()}
 	defer r.collection.endTally(v.tally)
 	found, err := v.differences(ctx)
+	if r.leaving.Load() { // what was compared is not the store's any more
+		select {
+		case <-r.part.ended:
+			return VerifyReport{}, errLeft
+		case <-ctx.Done():
+			return VerifyReport{}, context.Cause(ctx)
+		}
+	}
 	if err != nil {
 		return v.report, err
 	}

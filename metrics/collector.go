@@ -32,6 +32,7 @@ type Collector struct {
 	of          []describe.Measurer
 	informers   names
 	subscribers map[uint64]*names // by engine
+	counted     map[series]carry
 }
 
 // Register registers a collector of informers, and has them measure their handlers. It
@@ -163,6 +164,7 @@ func (c *Collector) scrape(found []describe.Description) *scrape {
 		i = n
 	}
 	s.add(informers, float64(len(there)))
+	c.counted = s.keepCounting(c.counted)
 	return s
 }
 

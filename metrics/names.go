@@ -59,7 +59,7 @@ func nameOf(d describe.Description) string {
 // namespacesOf returns the namespaces of an informer, or how many there are if they are many.
 func namespacesOf(d describe.Description) string {
 	names := slices.Sorted(slices.Values(d.Source.Namespaces))
-	if list := strings.Join(names, ","); len(list) <= longest {
+	if list := strings.ToValidUTF8(strings.Join(names, ","), "?"); len(list) <= longest {
 		return list
 	}
 	return fmt.Sprintf("%d namespaces", len(names))

@@ -244,7 +244,9 @@ func replay(ctx context.Context, cfg *rest.Config) error {
 	sub := pods.Subscribe(func(ctx context.Context, ev kinform.Event[*corev1.Pod]) {
 		fmt.Println(ev.Type, ev.Key)
 	}, kinform.SubscribeOptions{Name: "replayed"})
-	return sub.Replay(ctx, kinform.ReplayOptions{Over: time.Second})
+	n, err := sub.Replay(ctx, kinform.ReplayOptions{Over: time.Second})
+	fmt.Println("told of", n, "objects again")
+	return err
 }
 
 func status(ctx context.Context, cfg *rest.Config) error {

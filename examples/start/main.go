@@ -46,7 +46,7 @@ func run(ctx context.Context, cfg *rest.Config, out io.Writer) error {
 		fmt.Fprintln(out, ev.Type, ev.Key, pod.Status.Phase)
 	}, kinform.SubscribeOptions{})
 
-	ended := make(chan error)
+	ended := make(chan error, 1)
 	go func() { ended <- pods.Run(ctx) }()
 	if err := pods.WaitSynced(ctx); err != nil {
 		return err // names the cause: forbidden, unreachable, …

@@ -148,6 +148,9 @@ func (f *getFlags) run(ctx context.Context, s *screen, args []string) error {
 	if err := f.checkPaths(targets); err != nil {
 		return err
 	}
+	if err := f.checkSecrets(targets); err != nil {
+		return err
+	}
 	q, err := f.query(targets)
 	if err != nil {
 		return err

@@ -55,7 +55,7 @@ func (q *query) text(s *screen, page []found, next string, rest int) (string, er
 	case "name":
 		var b strings.Builder
 		for _, f := range page {
-			fmt.Fprintf(&b, "%s/%s\n", f.name, f.Name())
+			fmt.Fprintf(&b, "%s/%s\n", f.name, printable(f.Name()))
 		}
 		return b.String(), nil
 	case "table":
@@ -165,7 +165,7 @@ func (q *query) table(page []found) (*table, error) {
 
 // cell is what a table shows of a field.
 func (q *query) cell(f found, path string) string {
-	if f.secret && !strings.HasPrefix(strings.TrimPrefix(path, "."), "metadata.") && path != "type" {
+	if f.hides(path) {
 		return redact.Hidden
 	}
 	return some(q.fields[f.target][path].Get(f.record), 3)
@@ -189,7 +189,7 @@ func (q *query) showCounts(s *screen, path string) error {
 					n++
 				}
 			}
-			if t.secret && !strings.HasPrefix(path, "metadata.") && path != "type" {
+			if t.hides(path) {
 				v = redact.Hidden
 			}
 			if n > 0 {

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	quantities "k8s.io/apimachinery/pkg/api/resource"
@@ -86,9 +88,16 @@ type value struct {
 	none   bool
 }
 
+// longestNumber is how long a text may be that is read as a number.
+const longestNumber = 32
+
 func valueOf(text string) value {
 	v := value{text: text}
-	if text == "" || text[0] > '9' { // no number begins so; most texts do
+	if text == "" || text[0] > '9' || len(text) > longestNumber { // no number begins so; most texts do
+		return v
+	}
+	if n, err := strconv.ParseFloat(text, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		v.number, v.is = n, true
 		return v
 	}
 	if q, err := quantities.ParseQuantity(text); err == nil {

@@ -142,7 +142,7 @@ func unwritten(err error) error {
 // newChange makes what printers get of an event.
 func newChange(t *target, ev kinform.Event[*unstructured.Unstructured], before, after *unstructured.Unstructured) change {
 	c := change{
-		Time: time.Now(), Kind: ev.Type, Resource: t.name, Key: ev.Key, Version: ev.ResourceVersion(),
+		Time: time.Now(), Kind: ev.Type, Resource: t.name, Key: printable(ev.Key), Version: ev.ResourceVersion(),
 		Initial: ev.Initial(), Missed: ev.FinalStateUnknown(), After: after.Object,
 	}
 	if before != nil {

@@ -151,7 +151,7 @@ func (g *Group[K]) Shutdown() {
 		switch waits := slices.Contains(g.starting, m); {
 		case m.started && (!m.pinned || waits): // what is pinned and does not wait ends with a context
 			m.cancel()
-		case !m.started && m.users > 0:
+		case !m.started && (m.users > 0 || !m.pinned): // or it waits for the end of its grace
 			m.started, m.left = true, true // never, from now on
 			close(m.ended)
 		}

@@ -152,7 +152,9 @@ func (l *Lease[K]) added(leave func()) {
 func (g *Group[K]) release(key K, m *member, grace time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	m.users--
+	if m.users--; m.users > 0 {
+		return
+	}
 	if grace <= 0 || g.closed {
 		g.letGoLocked(key, m)
 		return

@@ -27,7 +27,7 @@ import (
 // published, which require it.
 const rootModule = "github.com/kinform/kinform"
 
-var published = []string{"ctrlcache", "metrics"}
+var published = []string{"ctrlcache", "metrics", "tracing"}
 
 func main() {
 	version := flag.String("version", "", "of the release, such as v0.1.0")

@@ -21,6 +21,7 @@ import (
 	"github.com/kinform/kinform"
 	_ "github.com/kinform/kinform/ctrlcache"
 	_ "github.com/kinform/kinform/metrics"
+	_ "github.com/kinform/kinform/tracing"
 )
 
 func main() { fmt.Println("an informer begins", kinform.StateIdle) }

@@ -163,9 +163,11 @@ func TestSlowReader(t *testing.T) {
 			t.Fatalf("the page heard of %d changes", watcher.events)
 		}
 		for r := range watcher.readers {
+			r.mu.Lock()
 			if n, bytes := len(r.queue.waiting), r.queue.weight; n > readerBurst || bytes > readerBytes || r.queue.dropped == 0 {
 				t.Errorf("%d changes of %d bytes wait, and %d were dropped", n, bytes, r.queue.dropped)
 			}
+			r.mu.Unlock()
 		}
 		if watcher.recent.weight > recentBytes {
 			t.Errorf("%d bytes of states are remembered, want %d at most", watcher.recent.weight, recentBytes)

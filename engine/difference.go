@@ -28,6 +28,9 @@ const (
 	// verifyPatience is how long the store may take to reach the version of a list before
 	// it counts as being behind: servers send bookmarks about once a minute.
 	verifyPatience = 75 * time.Second
+	// verifyAttempts is how often a list is asked for whose connection breaks: one that was
+	// kept open may be of a server that has gone.
+	verifyAttempts = 3
 	// secondLook is how long after the first look the second one follows where versions
 	// prove nothing.
 	secondLook = 2 * time.Second
@@ -202,11 +205,15 @@ func (v *verification) twice(ctx context.Context) ([]difference, error) {
 
 // look compares the store with a list, and returns the version of the list.
 func (v *verification) look(ctx context.Context) (Version, error) {
-	version, err := v.compare(ctx, verifyPage)
-	if isExpired(err) { // pages are older than a server remembers by the time that all are read
-		version, err = v.compare(ctx, 0)
+	for attempt := 1; ; attempt++ {
+		version, err := v.compare(ctx, verifyPage)
+		if isExpired(err) { // pages are older than a server remembers by the time that all are read
+			version, err = v.compare(ctx, 0)
+		}
+		if reasonOf(err) != Cut || attempt == verifyAttempts || ctx.Err() != nil {
+			return version, err
+		}
 	}
-	return version, err
 }
 
 func (v *verification) compare(ctx context.Context, page int64) (Version, error) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -174,6 +175,23 @@ func TestVerifyPolling(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestVerifyAsksAgain: a connection that breaks is no reason to give up.
+func TestVerifyAsksAgain(t *testing.T) {
+	s := newPlaybook("10", seeds)
+	scripted(t, s, ReflectorOptions{}, func(inf *Informer) {
+		asked := 0
+		s.mu.Lock()
+		s.list = func(ListOptions) (ListStream, error) {
+			if asked++; asked < verifyAttempts {
+				return nil, io.ErrUnexpectedEOF
+			}
+			return answer("10", seeds), nil
+		}
+		s.mu.Unlock()
+		verifies(t, inf).want(VerifyReport{Objects: len(seeds)})
+	})
 }
 
 // TestVerifyErrors: what is not running, not synced or refused is said.

@@ -246,6 +246,8 @@ func (r *Reflector) caughtUp(err error) (diverged bool) {
 			return true
 		}
 	}
+	// Who waits for the sync that follows may ask for the status at once.
+	r.status.update(func(s *Status) { s.Snapshot.Unconfirmed = false })
 	c.write.Lock()
 	stored := &Stored{c: c, deltas: c.first(r.part, nil)}
 	r.part.confirm()

@@ -161,20 +161,20 @@ func TestGrace(t *testing.T) {
 		}
 		first := acquire()
 		first.Release()
-		time.Sleep(50 * time.Second)
+		<-time.After(50 * time.Second)
 		second := acquire()
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		if ended(second) || second.Status().Sources[0].Lists != 1 {
 			t.Error("an informer that was acquired again is another one")
 		}
 		second.Release()
-		time.Sleep(30 * time.Second)
+		<-time.After(30 * time.Second)
 		acquire().Release() // from then on it has a minute again
-		time.Sleep(50 * time.Second)
+		<-time.After(50 * time.Second)
 		if ended(second) {
 			t.Error("the informer has ended too soon")
 		}
-		time.Sleep(11 * time.Second)
+		<-time.After(11 * time.Second)
 		if !ended(second) {
 			t.Error("the informer has not ended")
 		}

@@ -123,7 +123,7 @@ func TestSharedInformerReports(t *testing.T) {
 		if reflectors.get("lists") != before+1 || reflectors.get("list sizes") == 0 || reflectors.get("watches") == 0 {
 			t.Errorf("the reflector: %v", reflectors.all)
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		cancel()
 		<-ended
 		if reflectors.get("watch times") == 0 {

@@ -74,12 +74,12 @@ func TestDefinitionDeleted(t *testing.T) {
 		if err := definitions.Delete(ctx, "toys.example.com", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(24 * time.Hour)
+		<-time.After(24 * time.Hour)
 		if n := len(informer.GetStore().ListKeys()); n != 0 || deleted.Load() != 1 || failures.Load() > 10 {
 			t.Errorf("%d objects, %d deletions, %d failures in a day", n, deleted.Load(), failures.Load())
 		}
 		make("integer", "b", int64(1))
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		if keys := informer.GetStore().ListKeys(); len(keys) != 1 || keys[0] != "default/b" {
 			t.Errorf("the store has %v", keys)
 		}

@@ -137,12 +137,12 @@ func TestSilenceHasTheServerAsked(t *testing.T) {
 				for v := range uint64(10) {
 					all = append(all, waits(t, forVersion(inf, 1001+v)))
 				}
-				time.Sleep(askAfter - time.Millisecond)
+				<-time.After(askAfter - time.Millisecond)
 				all[0].wantOpen()
 				if n, _ := s.requests(); n != lists {
 					t.Fatal("the server was asked at once")
 				}
-				time.Sleep(2 * time.Millisecond)
+				<-time.After(2 * time.Millisecond)
 				synctest.Wait()
 				if objects > inPlace {
 					all[0].wantOpen()
@@ -151,7 +151,7 @@ func TestSilenceHasTheServerAsked(t *testing.T) {
 				for _, w := range all {
 					w.wantEnd(nil)
 				}
-				time.Sleep(time.Minute)
+				<-time.After(time.Minute)
 				nowLists, nowWatches := s.requests()
 				if n := nowLists - lists; n != 1 {
 					t.Errorf("%d questions, want one", n)
@@ -185,7 +185,7 @@ func TestQuestionsAreRare(t *testing.T) {
 		w := waits(t, forVersion(inf, now+1000))
 		for v := range uint64(999) { // a server that lags
 			s.sends(modified("a", fmt.Sprintf("u1@%d", now+1+v)))
-			time.Sleep(100 * time.Millisecond)
+			<-time.After(100 * time.Millisecond)
 		}
 		w.wantOpen()
 		s.sends(modified("a", fmt.Sprintf("u1@%d", now+1000)))
@@ -208,12 +208,12 @@ func TestVersionThatNeverComes(t *testing.T) {
 		s := newPlaybook("1000", items)
 		scripted(t, s, ReflectorOptions{}, func(inf *Informer) {
 			never := waits(t, forVersion(inf, 5000))
-			time.Sleep(askAfter + time.Millisecond)
+			<-time.After(askAfter + time.Millisecond)
 			never.wantEnd(ErrNoVersion)
 			if st := inf.Status()[0]; st.Cause != nil || st.State != Watching {
 				t.Errorf("the informer suffers: %s, %v", st.State, st.Cause)
 			}
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			lost := waits(t, forVersion(inf, 1001))
 			later := waits(t, func(ctx context.Context) error {
 				return inf.WaitForObject(ctx, Object{Namespace: "ns", Name: "o0", UID: "u0"}, version(1002))
@@ -245,7 +245,7 @@ func TestUnorderedVersions(t *testing.T) {
 		a := Object{Namespace: "ns", Name: "a", UID: "u1"}
 		waits(t, func(ctx context.Context) error { return inf.WaitForObject(ctx, a, version(5000)) }).wantEnd(nil)
 		next := waits(t, func(ctx context.Context) error { return inf.WaitForObject(ctx, a, version(5001)) })
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		next.wantOpen()
 		s.sends(modified("a", "u1@5001"))
 		next.wantEnd(nil)
@@ -299,7 +299,7 @@ func TestWaitForDeleted(t *testing.T) {
 		kept := waits(t, deleted(inf, "b", "u2", version(20), &reached))
 		s.sends(modified("b", "u2@70"))
 		kept.wantOpen()
-		time.Sleep(askAfter)
+		<-time.After(askAfter)
 		kept.wantEnd(nil)
 	})
 }

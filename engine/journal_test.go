@@ -22,7 +22,7 @@ func TestLockedOut(t *testing.T) {
 		run(t, s, onDisk(dir, ReflectorOptions{}), func(*Informer, *heard) {
 			other := newPlaybook("60", onFile)
 			run(t, other, onDisk(dir, ReflectorOptions{}), func(inf *Informer, _ *heard) {
-				time.Sleep(2 * handover)
+				<-time.After(2 * handover)
 				synctest.Wait()
 				if st := inf.Status()[0]; !inf.HasSynced() || !errors.Is(st.Snapshot.Failure, snapshot.ErrLocked) {
 					t.Errorf("synced %v, %+v", inf.HasSynced(), st)
@@ -40,7 +40,7 @@ func TestNoSnapshotWithoutOrder(t *testing.T) {
 			s := newPlaybook(version, onFile)
 			s.list = func(ListOptions) (ListStream, error) { return answer(version, onFile), nil }
 			run(t, s, onDisk(dir, ReflectorOptions{}), func(inf *Informer, _ *heard) {
-				time.Sleep(5 * time.Second)
+				<-time.After(5 * time.Second)
 				synctest.Wait()
 				if inf.Status()[0].Snapshot.Failure == nil {
 					t.Errorf("version %q: the status does not say why nothing is kept", version)
@@ -66,7 +66,7 @@ func TestJournalLags(t *testing.T) {
 		dir := t.TempDir()
 		s := newPlaybook("60", map[string]string{"a": "u1@10"})
 		run(t, s, onDisk(dir, ReflectorOptions{}), func(inf *Informer, _ *heard) {
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			var events []Event
 			for i := range 600 { // 12 MB, before the journal has a second
 				events = append(events, Event{Type: wire.Added, Item: large(i, uint64(61+i))})
@@ -79,7 +79,7 @@ func TestJournalLags(t *testing.T) {
 			if inf.Len() != 601 || weight > journalBudget || !behind {
 				t.Errorf("%d objects; %d bytes wait to be written, behind: %v", inf.Len(), weight, behind)
 			}
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			synctest.Wait()
 			if st := inf.Status()[0].Snapshot; st.Version.String() != "660" || st.Failure != nil {
 				t.Errorf("the file has not caught up: %+v", st)
@@ -110,9 +110,9 @@ func TestDiskFails(t *testing.T) {
 			s.version, s.items["a"] = "62", "u1@62"
 			s.mu.Unlock()
 			s.sends(modified("a", "u1@61"))
-			time.Sleep(20 * time.Second)
+			<-time.After(20 * time.Second)
 			s.sends(modified("a", "u1@62"))
-			time.Sleep(20 * time.Second)
+			<-time.After(20 * time.Second)
 			if st := inf.Status()[0].Snapshot; !errors.Is(st.Failure, os.ErrNotExist) {
 				t.Errorf("without a folder: %+v", st)
 			}
@@ -122,7 +122,7 @@ func TestDiskFails(t *testing.T) {
 			if err := os.Mkdir(folder, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(10 * time.Minute)
+			<-time.After(10 * time.Minute)
 			synctest.Wait()
 			if st := inf.Status()[0].Snapshot; st.Failure != nil || st.Version.String() != "62" {
 				t.Errorf("with a folder again: %+v", st)

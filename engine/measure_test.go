@@ -30,7 +30,7 @@ func TestMeasuredHandler(t *testing.T) {
 				inf := NewInformer(Options{}, ReflectorOptions{}, map[string]Source{"": m})
 				inf.Measure()
 				sub := inf.Subscribe(func(_ context.Context, d Delta) {
-					time.Sleep(time.Second) // in a bubble
+					<-time.After(time.Second) // in a bubble
 					if d.New.Name() == "b" {
 						panic("in the middle")
 					}
@@ -44,13 +44,13 @@ func TestMeasuredHandler(t *testing.T) {
 					m.put(name, "red")
 				}
 				for _, want := range []time.Duration{500 * time.Millisecond, 1500 * time.Millisecond, 2500 * time.Millisecond} {
-					time.Sleep(want - sub.Status().Lag)
+					<-time.After(want - sub.Status().Lag)
 					synctest.Wait()
 					if lag := sub.Status().Lag; lag != want {
 						t.Errorf("the lag is %v, want %v", lag, want)
 					}
 				}
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 				synctest.Wait()
 				st := sub.Status()
 				if st.Lag != 0 || st.Panics != 1 {
@@ -85,7 +85,7 @@ func TestLagOfAQueue(t *testing.T) {
 				}
 				for number := range uint64(3) {
 					c.Apply([]Change{{Record: &Record{key: "a", number: 2 + number}, Gone: number == 2}})
-					time.Sleep(time.Minute)
+					<-time.After(time.Minute)
 				}
 				if lag := sub.Status().Lag; lag != 3*time.Minute {
 					t.Errorf("the lag is %v, want three minutes", lag)
@@ -158,13 +158,13 @@ func TestStatusCounts(t *testing.T) {
 			t.Errorf("%d events, %d bookmarks, watched since %v, %d reconnects", s.Events, s.Bookmarks, s.WatchedSince, s.Reconnects)
 		}
 		m.cut()
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		synctest.Wait()
 		m.setDown(true)
 		m.put("a", "green")
 		m.compact()
 		m.setDown(false) // before it is tried a second time
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		synctest.Wait()
 		s = inf.Status()[0]
 		if s.Reconnects == 0 || s.Expired != 1 {

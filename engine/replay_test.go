@@ -106,7 +106,7 @@ func TestReplayKeepsTheOrder(t *testing.T) {
 						return ok
 					}
 				}
-				a.each = func(Delta) { time.Sleep(time.Millisecond) }
+				a.each = func(Delta) { <-time.After(time.Millisecond) }
 				sub := inf.Subscribe(a.hear, o)
 				<-sub.Synced()
 				done := make(chan int)
@@ -128,7 +128,7 @@ func TestReplayKeepsTheOrder(t *testing.T) {
 						ev.Type = deletedAs("", "@").Type
 					}
 					s.events <- ev
-					time.Sleep(200 * time.Microsecond)
+					<-time.After(200 * time.Microsecond)
 				}
 				n := <-done
 				sub.Stop()

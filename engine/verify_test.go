@@ -164,7 +164,7 @@ func TestVerifyPolling(t *testing.T) {
 				return nil, status(http.StatusForbidden, metav1.StatusReasonForbidden)
 			}
 			scripted(t, s, ReflectorOptions{Poll: time.Hour}, func(inf *Informer) {
-				time.Sleep(10 * time.Hour)
+				<-time.After(10 * time.Hour)
 				s.set(version, map[string]string{"a": "u1@15"})
 				began := time.Now()
 				verifies(t, inf).want(VerifyReport{Objects: 1})

@@ -50,7 +50,7 @@ func TestWarmDoubts(t *testing.T) {
 					s.list = func(o ListOptions) (ListStream, error) { return c.list(s, o) }
 				}
 				run(t, s, onDisk(dir, ReflectorOptions{}), func(inf *Informer, h *heard) {
-					time.Sleep(time.Second)
+					<-time.After(time.Second)
 					synctest.Wait()
 					holds(t, inf.Collection, c.items)
 					st := inf.Status()[0].Snapshot
@@ -72,7 +72,7 @@ func TestWarmDeletionUndone(t *testing.T) {
 			first := newPlaybook("60", onFileBefore)
 			run(t, first, onDisk(dir, ReflectorOptions{}), func(*Informer, *heard) {
 				first.sends(deletedAs("a", "u1@61"), bookmarkAt(62))
-				time.Sleep(5 * time.Second)
+				<-time.After(5 * time.Second)
 			})
 			want, lists := map[string]string{"b": "u2@50"}, 0
 			if undone {
@@ -107,7 +107,7 @@ func TestWarmWaits(t *testing.T) {
 			go func() { ended <- inf.WaitFor(t.Context(), version(60)) }()
 			go func() { ended <- inf.WaitForObject(t.Context(), Object{Namespace: "ns", Name: "a"}, version(61)) }()
 			go func() { _, err := inf.CatchUp(t.Context()); ended <- err }()
-			time.Sleep(2 * time.Second)
+			<-time.After(2 * time.Second)
 			synctest.Wait()
 			if len(ended) != 0 {
 				t.Errorf("%d waits have ended before the server has confirmed anything", len(ended))
@@ -154,14 +154,14 @@ func TestUnlockedLater(t *testing.T) {
 		}
 		s := newPlaybook("61", onFile)
 		run(t, s, onDisk(dir, ReflectorOptions{}), func(inf *Informer, _ *heard) {
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			if st := inf.Status()[0].Snapshot; !errors.Is(st.Failure, snapshot.ErrLocked) {
 				t.Errorf("while another one has it: %+v", st)
 			}
 			if err := other.Close(); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(10 * time.Minute)
+			<-time.After(10 * time.Minute)
 			synctest.Wait()
 			if st := inf.Status()[0].Snapshot; st.Failure != nil || st.Version.String() != "61" || st.Path == "" {
 				t.Errorf("once it is free: %+v", st)
@@ -188,7 +188,7 @@ func TestHandover(t *testing.T) {
 		time.AfterFunc(handover/2, func() { _ = other.Close() })
 		s := newPlaybook("61", onFile)
 		run(t, s, onDisk(dir, ReflectorOptions{}), func(inf *Informer, _ *heard) {
-			time.Sleep(handover)
+			<-time.After(handover)
 			synctest.Wait()
 			if st := inf.Status()[0].Snapshot; st.Restored != 2 || len(s.lists()) != 0 || !inf.HasSynced() {
 				t.Errorf("%d lists, %+v", len(s.lists()), st)

@@ -82,7 +82,7 @@ func before(t *testing.T, dir string) {
 			t.Errorf("set aside at first: %v", err)
 		}
 		s.sends(modified("a", "u1@61"))
-		time.Sleep(5 * time.Second)
+		<-time.After(5 * time.Second)
 		synctest.Wait()
 		if v := inf.Status()[0].Snapshot.Version.String(); v != "61" {
 			t.Errorf("the file has reached %q: %v", v, inf.Status()[0].Snapshot.Failure)
@@ -120,11 +120,11 @@ func TestWarmStart(t *testing.T) {
 			s.sends(modified("b", "u2@70"), addedAs("c", "u3@71"), bookmarkAt(75))
 		}, heard: "added c@71, updated b@70"},
 		{name: "no bookmark, but an end in time", version: "75", play: func(s *playbook, _ *Informer) {
-			time.Sleep(confirmIn)
+			<-time.After(confirmIn)
 			s.sends(ends)
 		}, heard: "added a@61, added b@50"},
 		{name: "neither bookmark nor end", version: "75", items: later, play: func(*playbook, *Informer) {
-			time.Sleep(3 * confirmIn)
+			<-time.After(3 * confirmIn)
 		}, lists: 1, heard: "added a@61, added b@70, added c@71"},
 		{name: "the version is forgotten", version: "75", items: later, play: func(s *playbook, _ *Informer) {
 			s.sends(forgets)
@@ -244,12 +244,12 @@ func TestWarmWithoutServer(t *testing.T) {
 		dir := t.TempDir()
 		before(t, dir)
 		last := time.Now()
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		s := newPlaybook("61", onFile)
 		s.list = func(ListOptions) (ListStream, error) { return nil, &brokenError{} }
 		run(t, s, onDisk(dir, ReflectorOptions{}), func(inf *Informer, h *heard) {
 			holds(t, inf.Collection, onFile)
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			st := inf.Status()[0]
 			if inf.HasSynced() || !st.Snapshot.Unconfirmed || st.Cause == nil || st.LastContact.After(last) || h.sorted() != "" {
 				t.Errorf("synced %v, heard %q, %+v", inf.HasSynced(), h.sorted(), st)
@@ -257,7 +257,7 @@ func TestWarmWithoutServer(t *testing.T) {
 			s.mu.Lock()
 			s.list = s.witness
 			s.mu.Unlock()
-			time.Sleep(2 * time.Minute)
+			<-time.After(2 * time.Minute)
 			synctest.Wait()
 			if st := inf.Status()[0]; !inf.HasSynced() || st.Cause != nil || h.sorted() != "added a@61, added b@50" {
 				t.Errorf("once it is back: synced %v, heard %q, %+v", inf.HasSynced(), h.sorted(), st)

@@ -160,18 +160,18 @@ func TestLeaseGrace(t *testing.T) {
 		inf, _ := counts(t, one)
 		one.Start(g.ctx.Done())
 		one.Release()
-		time.Sleep(59 * time.Second)
+		<-time.After(59 * time.Second)
 		two := g.acquire(time.Minute)
 		if again, _ := counts(t, two); again.GetStore() != inf.GetStore() {
 			t.Error("it is another informer")
 		}
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		two.Release()
-		time.Sleep(59 * time.Second)
+		<-time.After(59 * time.Second)
 		if isDone(two) {
 			t.Error("it has ended before its time")
 		}
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		if !isDone(two) {
 			t.Error("it has not ended in time")
 		}

@@ -129,20 +129,22 @@ func notedNothing(e *env) {
 func notedRestored(e *env) {
 	v := e.versions()
 	restore := e.backup()
-	var w kinform.Writes
+	var writes kinform.Writes
 	own := *e
-	own.kube = e.noting(&w, "application/json")
+	own.kube = e.noting(&writes, "application/json")
 	inf := e.informer(e.config(), kinform.Options{})
+	w := e.subscribe(inf, "witness", subscribed{})
 	e.sync(inf)
 	v.burn(margin)
-	own.create("lost", "1")
+	w.receives(own.create("lost", "1"))
+	w.goesBack.Store(true)
 	restore()
-	e.awaitLine(0, "history went back", nil)
-	if err := inf.WaitForWrites(e.ctx, &w); !errors.Is(err, kinform.ErrNoVersion) {
+	w.until("the new epoch", func() bool { return w.state[e.key("lost")].kind == "" })
+	if err := inf.WaitForWrites(e.ctx, &writes); !errors.Is(err, kinform.ErrNoVersion) {
 		e.Errorf("waiting for what was lost gives %v", err)
 	}
 	o := own.create("new", "2")
-	e.must(inf.WaitForWrites(e.ctx, &w), "waiting after the backup was restored")
+	e.must(inf.WaitForWrites(e.ctx, &writes), "waiting after the backup was restored")
 	e.wantHeld(inf, o)
 }
 

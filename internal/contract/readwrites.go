@@ -236,10 +236,12 @@ func waitRestored(e *env) {
 	e.seed("0", "kept")
 	restore := e.backup()
 	inf := e.informer(e.config(), kinform.Options{})
+	w := e.subscribe(inf, "witness", subscribed{})
 	e.sync(inf)
 	v.burn(margin)
 	lost := e.create("lost", "1")
-	e.must(inf.WaitForObject(e.ctx, lost), "waiting before the backup is restored")
+	w.receives(lost)
+	w.goesBack.Store(true)
 	far := fmt.Sprint(number(lost.ResourceVersion) + margin)
 	waiting := make(chan error, 1)
 	restore()
@@ -247,7 +249,7 @@ func waitRestored(e *env) {
 	if err := receive(e, waiting, "the end of the wait"); !errors.Is(err, kinform.ErrNoVersion) {
 		e.Errorf("waiting for a version that was lost gives %v", err)
 	}
-	e.awaitLine(0, "history went back", nil)
+	w.until("the new epoch", func() bool { return w.state[e.key("lost")].kind == "" })
 	o := e.create("new", "2")
 	e.must(inf.WaitForObject(e.ctx, o), "waiting after the backup was restored")
 	e.wantHeld(inf, o)

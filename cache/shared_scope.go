@@ -8,11 +8,12 @@ import (
 	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/dropin"
 	"github.com/kinform/kinform/kube"
+	"github.com/kinform/kinform/snapshot"
 )
 
 // SetScope changes in which namespaces a shared informer of a factory is, and which
 // objects it has there, as kinform's Informer.SetScope does; the selectors of the
-// factory's own tweak stay. HasSynced stays true once it was, as in client-go;
+// factory's own tweak stay, and so does a snapshot. HasSynced stays true once it was, as in client-go;
 // WaitForScope waits for the present scope.
 //
 // Possible errors: kinform.ErrSharedScope, for an informer that runs on one watch with
@@ -63,7 +64,7 @@ func (s *sharedIndexInformer) SetScope(scope kinform.Scope) error {
 	if err != nil {
 		return err
 	}
-	next := engine.Scope{Sources: s.sources(scopes, scope), Reselects: true}
+	next := engine.Scope{Sources: s.sources(scopes, scope), Reselects: true, Open: s.snapshots(scopes, scope)}
 	before := s.scope.Swap(&scope)
 	if before != nil || scopes.Namespace == "" {
 		if before == nil {
@@ -109,6 +110,21 @@ func (s *sharedIndexInformer) sources(scopes *dropin.Scopes, scope kinform.Scope
 		}
 	}
 	return sources
+}
+
+// snapshots opens those of a scope; nil if the informer has none.
+func (s *sharedIndexInformer) snapshots(scopes *dropin.Scopes, scope kinform.Scope) func(string) (*snapshot.File, error) {
+	kept, ok := s.lw.(*dropin.ListWatch)
+	if !ok || kept.Place.Dir == "" {
+		return nil
+	}
+	return func(namespace string) (*snapshot.File, error) {
+		in, ok := scopes.In(namespace, scope).(*dropin.ListWatch)
+		if !ok || in.Query.Tweak != nil {
+			return nil, fmt.Errorf("what the requests of %s are tweaked to bring is not known: there are no snapshots of it", s.description)
+		}
+		return kept.Place.Open(in.Client, in.Query, formOf(kept, in.Needs.String()))
+	}
 }
 
 // ownCore returns a core that no other informer uses, nor will.

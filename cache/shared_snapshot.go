@@ -19,7 +19,7 @@ import (
 // called, once the server has confirmed what the disk had. What is kept is what the server
 // sent: transforms and index functions run again at each start.
 //
-// Possible errors: that the informer has started; that it is none of kinform's factories,
+// Possible errors: that the informer has started, or another scope; that it is none of kinform's factories,
 // gets objects, as those of fake clients do, or tweaks its requests in other ways than by
 // selectors; that the options have no folder, or a key that is none.
 func SetSnapshot(informer SharedInformer, o kinform.SnapshotOptions) error {
@@ -38,6 +38,8 @@ func SetSnapshot(informer SharedInformer, o kinform.SnapshotOptions) error {
 func (s *sharedIndexInformer) keepLocked(o kinform.SnapshotOptions) error {
 	given, ok := s.lw.(*dropin.ListWatch)
 	switch {
+	case s.scope.Load() != nil:
+		return fmt.Errorf("kinform: the scope of %s has been changed: set its snapshot first", s.description)
 	case !ok || given.Client == nil:
 		return fmt.Errorf("kinform: %s gets objects, of which there are no snapshots: make the informer with a factory and a client of a server", s.description)
 	case given.Query.Tweak != nil && !given.Grows:
@@ -66,14 +68,18 @@ func reflectorOptions(lw *dropin.ListWatch, form func() string) engine.Reflector
 	o := engine.ReflectorOptions{DropManagedFields: lw.DropManagedFields, Snapshot: lw.Snapshot}
 	if lw.Place.Dir != "" {
 		o.Snapshot.Open = func(string) (*snapshot.File, error) {
-			f := form()
-			if lw.DropManagedFields {
-				f += kube.FormWithoutManagedFields
-			}
-			return lw.Place.Open(lw.Client, lw.Query, f)
+			return lw.Place.Open(lw.Client, lw.Query, formOf(lw, form()))
 		}
 	}
 	return o
+}
+
+// formOf says what is stored of each object, of which the server is asked for a form.
+func formOf(lw *dropin.ListWatch, asked string) string {
+	if lw.DropManagedFields {
+		return asked + kube.FormWithoutManagedFields
+	}
+	return asked
 }
 
 // settle decides what to ask for, and says what that is.

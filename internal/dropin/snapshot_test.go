@@ -151,6 +151,47 @@ func TestDropInsStartFromDisk(t *testing.T) {
 	}
 }
 
+// TestSnapshotsOfScopes: what is read in a scope that has changed is kept, and served to the
+// next process in that scope, and to no other.
+func TestSnapshotsOfScopes(t *testing.T) {
+	for _, k := range allKept() {
+		t.Run(k.name, func(t *testing.T) {
+			b := newBench(t)
+			cfg, h := b.user("alice")
+			o := kinform.SnapshotOptions{Dir: t.TempDir(), Every: time.Millisecond}
+			narrow := kinform.Scope{Namespaces: []string{"default"}, LabelSelector: "!none"}
+			b.put("second", "web")
+			inf := k.informer(t, cfg, h, o)
+			stop := b.run(inf)
+			must(t, cache.SetScope(inf, narrow))
+			must(t, cache.WaitForScope(t.Context(), inf))
+			if err := cache.SetSnapshot(inf, o); err == nil {
+				t.Error("a running informer got a snapshot")
+			}
+			stop()
+			lists := b.lists()
+			for _, again := range []struct {
+				kinform.Scope
+				lists int32
+			}{{narrow, 0}, {kinform.Scope{Namespaces: []string{"default"}}, 1}, {narrow, 0}} {
+				lists.Store(0)
+				inf = k.informer(t, cfg, h, o)
+				must(t, cache.SetScope(inf, again.Scope))
+				if err := cache.SetSnapshot(inf, o); err == nil || !strings.Contains(err.Error(), "first") {
+					t.Errorf("a snapshot after the scope: %v", err)
+				}
+				stop := b.run(inf)
+				must(t, cache.WaitForScope(t.Context(), inf))
+				st := inf.GetController().(dropin.Health).Health()[0].Snapshot
+				if n := len(inf.GetStore().List()); n != 2 || lists.Load() != again.lists || (st.Restored == 2) != (again.lists == 0) {
+					t.Errorf("%s: %d objects, %d lists, %+v", again.Scope, n, lists.Load(), st)
+				}
+				stop()
+			}
+		})
+	}
+}
+
 // TestReadBeforeConfirmed: without a server the store shows what the disk had, the informer
 // has not synced, and no handler is called.
 func TestReadBeforeConfirmed(t *testing.T) {

@@ -27,8 +27,9 @@ type Options struct {
 	// Epochs returns how often the informer has reported that the server's history went
 	// back. Default: what an Informer's Status says; a shared informer never reports it.
 	Epochs func() uint64
-	// Rescoped: the informer's scope is changed meanwhile (SetScope). What has only left it
-	// may be in the store again, in the same state, when its Deleted is delivered.
+	// Rescoped: the informer's scope is changed meanwhile (SetScope). What has only left it,
+	// or its selectors by a change of its own, may be in the store again, in the same state,
+	// when its Deleted is delivered.
 	Rescoped bool
 	// Keep is how many violations are kept; more are only counted. Default: 100.
 	Keep int

@@ -226,6 +226,19 @@ func want(t *testing.T, c *Checker, rule Rule) {
 	}
 }
 
+// TestRescoped: an object whose labels left one selection comes back with the next scope,
+// in the state that its Deleted had; older states stay wrong.
+func TestRescoped(t *testing.T) {
+	for version, rule := range map[string]Rule{"1": StoreFirst, "2": ""} {
+		l := &lying{store: map[string]metav1.Object{"ns/a": a(version)}}
+		c := newChecker(l, Options{Rescoped: true})
+		c.Subscribe(Subscriber{})
+		l.handle(t.Context(), event(added, a("1"), nil))
+		l.handle(t.Context(), event(deleted, a("2"), a("1")))
+		want(t, c, rule)
+	}
+}
+
 func TestOverlap(t *testing.T) {
 	l := &lying{}
 	c := newChecker(l, Options{})

@@ -292,8 +292,7 @@ func (s *Subscription) checkStoreFirst(ev Event, now state) {
 		return
 	}
 	n := number(obj.GetResourceVersion())
-	back := s.checker.options.Rescoped && ev.FinalStateUnknown()
-	behind := n < now.number || now.gone && n == now.number && !back
+	behind := n < now.number || now.gone && n == now.number && !s.checker.options.Rescoped
 	if n == 0 || now.number == 0 || !behind || s.wentBack(&now) {
 		return
 	}

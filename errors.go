@@ -24,6 +24,9 @@ var ErrIndexExists = engine.ErrIndexExists
 // PolicyFailFast. The errors that wrap it have the server's answer.
 var ErrRefused = engine.ErrRefused
 
+// ErrEnded says that an informer of a factory has ended with its last lease, for good.
+var ErrEnded = engine.ErrEnded
+
 // ErrSharedScope says that an informer is one of a factory that others may have, too, so
 // that its scope is fixed: Options.OwnScope asks for one of its own.
 var ErrSharedScope = errors.New("the informer is shared, and its scope fixed: ask for one with Options.OwnScope")
@@ -65,7 +68,8 @@ type SyncError struct {
 	// Source is the list and watch that has not synced; of several namespaces, one
 	// that fails.
 	Source SourceStatus
-	// Err is what ended the wait: the cause of the context's end, or ErrRefused.
+	// Err is what ended the wait: the cause of the context's end, ErrRefused or
+	// ErrEnded.
 	Err error
 }
 

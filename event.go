@@ -150,8 +150,8 @@ func (s *Subscription) WaitSynced(ctx context.Context) error {
 	select {
 	case <-s.sub.Synced():
 		return nil
-	case <-s.core.Refused():
-		why = ErrRefused
+	case <-s.core.Over():
+		why = s.core.WhyOver()
 	case <-ctx.Done():
 		why = context.Cause(ctx)
 	}

@@ -12,7 +12,8 @@ import (
 // Lease is the use of an informer of a factory, from Acquire to Release.
 //
 // What is subscribed and indexed through the lease ends with it, and no later than the
-// informer. Once it has ended, its store is empty.
+// informer. Once it has ended, its store is empty, and who waits for anything in it gets
+// ErrEnded.
 type Lease[T any] struct {
 	*Informer[T]
 	factory *Factory
@@ -170,6 +171,7 @@ func (f *Factory) letGoLocked(s *sharedCore) {
 	case !s.started:
 		s.started = true // never, from now on
 		close(s.ended)
+		_ = s.Clear() // it does not run
 	case s.over:
 		_ = s.Clear()
 	default:

@@ -35,7 +35,7 @@ var ErrNoVersion = engine.ErrNoVersion
 // waits for. Handlers may call it.
 //
 // The error is a *WaitError, which gives the cause: ErrUnordered, ErrNoVersion,
-// ErrRefused, or that of the context's end.
+// ErrRefused, ErrEnded, or that of the context's end.
 func (inf *Informer[T]) WaitFor(ctx context.Context, resourceVersion string) error {
 	if resourceVersion == "" {
 		return fmt.Errorf("kinform: %s: WaitFor needs a resource version", inf.core.current())

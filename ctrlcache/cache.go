@@ -137,7 +137,7 @@ func (c *informerCache) begin(ctx context.Context) error {
 func (c *informerCache) runLocked(m *member) {
 	switch {
 	case c.stopped:
-		close(m.ended)
+		m.end()
 	case c.ctx != nil:
 		c.running.Go(func() { m.run(c.ctx) })
 	}
@@ -162,7 +162,7 @@ func (c *informerCache) WaitForCacheSync(ctx context.Context) bool {
 		case <-m.informer.HasSyncedChecker().Done():
 		case <-m.refused.now():
 		case <-m.removed:
-		case <-m.ended:
+		case <-m.ended.Done():
 		case <-ctx.Done():
 		}
 		switch {

@@ -13,7 +13,7 @@ func Ended(c cache.Cache, obj client.Object) <-chan struct{} {
 	if err != nil {
 		panic(err)
 	}
-	return own.known(memberKey{f, cache.AllNamespaces}).ended
+	return own.known(memberKey{f, cache.AllNamespaces}).ended.Done()
 }
 
 // StripsManagedFields reports whether a transform is known to do that and nothing else.

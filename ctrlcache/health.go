@@ -118,7 +118,7 @@ func (m *member) waitSynced(ctx context.Context) error {
 	case <-m.informer.HasSyncedChecker().Done():
 		return nil
 	case <-m.removed:
-	case <-m.ended:
+	case <-m.ended.Done():
 	case <-ctx.Done():
 	}
 	timeout := apierrors.NewTimeoutError(fmt.Sprintf("failed waiting for *%s Informer to sync: %v", m.form.of, m.whyNot()), 0)
@@ -130,7 +130,7 @@ func (m *member) whyNot() error {
 	switch s := m.status(); {
 	case isClosed(m.removed):
 		return fmt.Errorf("%s: the informer was removed", s.Source)
-	case isClosed(m.ended):
+	case m.ended.Err() != nil:
 		return fmt.Errorf("%s: the cache has stopped", s.Source)
 	case s.Cause != nil:
 		return fmt.Errorf("%s: %d failed attempts (%s): %w", s.Source, s.Attempts, s.Reason, s.Cause)

@@ -37,8 +37,9 @@ type member struct {
 	share    bool // objects are given to callers without being copied
 
 	refused refusal
-	removed chan struct{} // closed to end it
-	ended   chan struct{} // closed when it has ended, or will not be run
+	removed chan struct{}   // closed to end it
+	ended   context.Context // done when it has ended, or will not be run
+	end     context.CancelFunc
 }
 
 // member returns the member of a kind, a form and a scope; the first who asks has it
@@ -88,8 +89,9 @@ func (c *informerCache) newMember(k *kind, f form, scope string) (*member, error
 		kind: k, form: f, scope: scope, informer: i,
 		records: i.GetIndexer().(dropin.Records),
 		share:   config.UnsafeDisableDeepCopy != nil && *config.UnsafeDisableDeepCopy,
-		refused: refusal{is: make(chan struct{})}, removed: make(chan struct{}), ended: make(chan struct{}),
+		refused: refusal{is: make(chan struct{})}, removed: make(chan struct{}),
 	}
+	m.ended, m.end = context.WithCancel(context.Background())
 	if err := i.SetWatchErrorHandlerWithContext(m.reporting(c.options.DefaultWatchErrorHandler)); err != nil {
 		return nil, err
 	}
@@ -180,7 +182,7 @@ func resyncPeriod(asked *time.Duration) time.Duration {
 
 // run runs the informer until ctx ends or the member is removed.
 func (m *member) run(ctx context.Context) {
-	defer close(m.ended)
+	defer m.end()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {

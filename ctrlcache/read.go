@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kinform/kinform"
 	dropins "github.com/kinform/kinform/cache"
 	"github.com/kinform/kinform/engine"
 )
@@ -84,7 +85,15 @@ func (c *informerCache) readable(ctx context.Context, k *kind, f form, scope str
 	if err := m.waitSynced(ctx); err != nil || c.writes == nil {
 		return m, err
 	}
-	return m, dropins.WaitForWrites(ctx, m.informer, c.writes, keys...)
+	return m, m.waitForWrites(ctx, c.writes, keys)
+}
+
+// waitForWrites waits until the member has what was written, or has ended.
+func (m *member) waitForWrites(ctx context.Context, w *kinform.Writes, keys []string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(m.ended, func() { cancel(m.whyNot()) })()
+	return dropins.WaitForWrites(ctx, m.informer, w, keys...)
 }
 
 // shares reports whether a reader gets objects that others have, too.

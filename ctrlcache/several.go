@@ -107,7 +107,7 @@ func (m *member) lives(done <-chan struct{}) bool {
 	select {
 	case <-done:
 	case <-m.removed:
-	case <-m.ended:
+	case <-m.ended.Done():
 	}
 	return isClosed(done) // it may have ended after that
 }

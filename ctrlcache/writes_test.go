@@ -2,6 +2,8 @@ package ctrlcache_test
 
 import (
 	"fmt"
+	"net/http"
+	"strings"
 	"sync"
 	"testing"
 
@@ -14,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinform/kinform"
+	"github.com/kinform/kinform/apisim"
 	"github.com/kinform/kinform/ctrlcache"
 )
 
@@ -69,5 +72,45 @@ func TestAfterWrites(t *testing.T) {
 	var list corev1.ConfigMapList
 	if err := c.List(e.ctx, &list); err != nil || len(list.Items) != 2 {
 		t.Errorf("listed %d, %v", len(list.Items), err)
+	}
+}
+
+// TestRemovedWhileWaitedFor: who waits for a write in an informer that is removed hears of it.
+func TestRemovedWhileWaitedFor(t *testing.T) {
+	e := newEnv(t)
+	watches := apisim.Match{Resource: "configmaps", Verb: "watch"}
+	e.server.Inject(apisim.Fault{Match: watches, HangAfterBytes: 1})
+	var writes kinform.Writes
+	c, err := ctrlcache.AfterWrites(&writes)(e.config, cache.Options{HTTPClient: e.http})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.start(c)
+	cfg := rest.CopyConfig(e.config)
+	cfg.Wrap(writes.Wrap)
+	clientset, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list corev1.ConfigMapList
+	if err := c.List(e.ctx, &list); err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan struct{}, 100) // by those who wait, as the watch brings nothing
+	e.server.Inject(apisim.Fault{Match: apisim.Match{Resource: "configmaps", Verb: "list", Func: func(*http.Request) bool {
+		asked <- struct{}{}
+		return true
+	}}, Hang: true})
+	if _, err := clientset.CoreV1().ConfigMaps("default").Create(e.ctx, configMap("default", "own", ""), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() { ended <- c.List(e.ctx, &list) }()
+	<-asked
+	if err := c.RemoveInformer(e.ctx, &corev1.ConfigMap{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "removed") {
+		t.Errorf("the wait ended with %v", err)
 	}
 }

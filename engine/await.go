@@ -25,8 +25,8 @@ type WaitError struct {
 	Status Status
 	// Version that was waited for, or that of the object; zero if it was none.
 	Version Version
-	// Err is what ended the wait: ErrUnordered, ErrNoVersion, ErrRefused, what a request
-	// failed with, or the cause of the context's end.
+	// Err is what ended the wait: ErrUnordered, ErrNoVersion, ErrRefused, ErrEnded,
+	// what a request failed with, or the cause of the context's end.
 	Err error
 }
 
@@ -179,8 +179,8 @@ func (inf *Informer) wait(ctx context.Context, r *Reflector, w *waiter, v Versio
 	select {
 	case <-w.done:
 		why = w.err
-	case <-inf.Refused():
-		why = ErrRefused
+	case <-inf.Over():
+		why = inf.WhyOver()
 	case <-ctx.Done():
 		why = context.Cause(ctx)
 	}

@@ -1,12 +1,22 @@
 package engine
 
-// Clear gives up everything that an informer holds: the store is empty, nobody is
-// subscribed, and the next run begins with a list. Nothing is delivered.
+import "errors"
+
+// ErrEnded says that an informer has been given up.
+var ErrEnded = errors.New("the informer has ended, and what it held was given up")
+
+// Clear gives up everything that an informer holds: the store is empty, and has not
+// synced; nobody is subscribed, and who waits for anything gets ErrEnded. Nothing is
+// delivered. The informer does not run again. Clearing it twice does nothing.
 //
 // Possible errors: ErrRunning.
 func (inf *Informer) Clear() error {
-	if !inf.begin() {
-		return ErrRunning
+	switch err := inf.begin(); err {
+	case nil:
+	case ErrEnded:
+		return nil
+	default:
+		return err
 	}
 	defer inf.end()
 	inf.scoping.Lock()
@@ -18,11 +28,36 @@ func (inf *Informer) Clear() error {
 	for rec := range inf.All() {
 		all = append(all, Change{Record: rec, Gone: true})
 	}
+	inf.unsync()
 	inf.Edit(all)
 	for _, r := range inf.all() {
-		r.part.reach(Version{})
-		r.part.answer(inf.Collection, nil, false)
+		r.part.forget()
+		r.status.update(func(s *Status) { s.Synced, s.Version = false, Version{} })
 	}
 	inf.resident.releaseAll()
+	inf.finish(ErrEnded)
 	return nil
+}
+
+// forget has the partition be as before its first list.
+func (p *Partition) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.version = Version{}
+	select {
+	case <-p.listed:
+		p.listed = make(chan struct{})
+	default:
+	}
+}
+
+// unsync has the collection not be synced any more, for good.
+func (c *Collection) unsync() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-c.synced:
+		c.synced = make(chan struct{})
+	default:
+	}
 }

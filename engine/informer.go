@@ -22,7 +22,8 @@ type Informer struct {
 	reflectors []*Reflector // the slice is not changed, but replaced
 	running    bool
 	run        context.Context // of the present run; nil while there is none
-	refused    chan struct{}   // closed when a run ended by a refusal, made again by the next
+	over       chan struct{}   // closed when a run ended by a refusal, made again by the next, and by Clear
+	why        error           // what closed over
 }
 
 // numbers are given to informers and subscriptions, so that those who see several of them
@@ -43,7 +44,7 @@ func NewInformer(o Options, ro ReflectorOptions, sources map[string]Source) *Inf
 		namespaces = append(namespaces, ns)
 	}
 	c, parts := NewCollection(o, namespaces...)
-	inf := &Informer{Collection: c, options: ro, refused: make(chan struct{}), number: numbers.Add(1)}
+	inf := &Informer{Collection: c, options: ro, over: make(chan struct{}), number: numbers.Add(1)}
 	for i, ns := range namespaces {
 		inf.reflectors = append(inf.reflectors, NewReflector(sources[ns], c, parts[i], ro))
 	}
@@ -64,10 +65,10 @@ type active struct {
 // then returns nil. It returns when every goroutine that it started has. It may be
 // run again.
 //
-// Possible errors: ErrRunning; *RefusedError with the policy FailFast.
+// Possible errors: ErrRunning; ErrEnded; *RefusedError with the policy FailFast.
 func (inf *Informer) Run(ctx context.Context) error {
-	if !inf.begin() {
-		return ErrRunning
+	if err := inf.begin(); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -104,7 +105,7 @@ func (inf *Informer) start(r *Reflector) {
 		if err := r.Run(ctx); err != nil {
 			now.once.Do(func() {
 				now.refusal = err
-				inf.refuse()
+				inf.finish(ErrRefused)
 				now.cancel() // without one part, the whole is wrong
 			})
 		}
@@ -118,19 +119,19 @@ func (inf *Informer) all() []*Reflector {
 	return inf.reflectors
 }
 
-func (inf *Informer) begin() bool {
+func (inf *Informer) begin() error {
 	inf.mu.Lock()
 	defer inf.mu.Unlock()
-	if inf.running {
-		return false
+	switch {
+	case inf.running:
+		return ErrRunning
+	case inf.why == ErrEnded:
+		return ErrEnded
+	case inf.why != nil:
+		inf.over, inf.why = make(chan struct{}), nil
 	}
 	inf.running = true
-	select {
-	case <-inf.refused:
-		inf.refused = make(chan struct{})
-	default:
-	}
-	return true
+	return nil
 }
 
 func (inf *Informer) end() {
@@ -145,19 +146,27 @@ func (inf *Informer) runs(ctx context.Context) {
 	inf.run = ctx
 }
 
-// refuse wakes those who wait for a sync that will not come.
-func (inf *Informer) refuse() {
+// finish wakes those who wait for what will not come.
+func (inf *Informer) finish(why error) {
 	inf.mu.Lock()
 	defer inf.mu.Unlock()
-	close(inf.refused)
+	close(inf.over)
+	inf.why = why
 }
 
-// Refused is closed when the server has refused the informer and the policy had
-// that end Run.
-func (inf *Informer) Refused() <-chan struct{} {
+// Over is closed when nothing more will come: the server has refused the informer and
+// the policy had that end Run, or Clear was called. WhyOver tells which.
+func (inf *Informer) Over() <-chan struct{} {
 	inf.mu.Lock()
 	defer inf.mu.Unlock()
-	return inf.refused
+	return inf.over
+}
+
+// WhyOver returns ErrRefused or ErrEnded once Over is closed.
+func (inf *Informer) WhyOver() error {
+	inf.mu.Lock()
+	defer inf.mu.Unlock()
+	return inf.why
 }
 
 // Status returns the status of each reflector: one, or one per namespace.
@@ -206,16 +215,16 @@ func (e *SyncError) Unwrap() []error {
 	return []error{e.Status.Cause, e.Err}
 }
 
-// WaitSynced waits until the first list is in the store. When ctx ends before, or
-// the policy is FailFast and the server refuses, it returns a *SyncError that
+// WaitSynced waits until the first list is in the store. When ctx ends before, the policy
+// is FailFast and the server refuses, or Clear is called, it returns a *SyncError that
 // names the cause; of several namespaces, that of one that fails.
 func (inf *Informer) WaitSynced(ctx context.Context) error {
 	var why error
 	select {
 	case <-inf.Synced():
 		return nil
-	case <-inf.Refused():
-		why = ErrRefused
+	case <-inf.Over():
+		why = inf.WhyOver()
 	case <-ctx.Done():
 		why = context.Cause(ctx)
 	}

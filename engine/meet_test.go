@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -75,6 +76,59 @@ func TestClearAfterSelectorsChanged(t *testing.T) {
 		}
 		if n := inf.Len(); n != 0 {
 			t.Errorf("%d objects after Clear", n)
+		}
+	})
+}
+
+// TestClearEndsWaits: who waits for an informer that is given up hears of it, whatever for,
+// and so does who asks later. It has not synced any more, and does not run again.
+func TestClearEndsWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newPlaybook("10", seeds)
+		s.events = make(chan Event, 10)
+		inf := NewInformer(Options{}, ReflectorOptions{}, map[string]Source{"": s})
+		stop := playing(t, inf)
+		synctest.Wait()
+		far := ParseVersion("1000")
+		waits := map[string]func() error{
+			"version": func() error { return inf.WaitFor(t.Context(), far) },
+			"object":  func() error { return inf.WaitForObject(t.Context(), Object{Namespace: "ns", Name: "z"}, far) },
+			"deletion": func() error {
+				_, err := inf.WaitForDeleted(t.Context(), Object{Namespace: "ns", Name: "a"}, far)
+				return err
+			},
+		}
+		later := map[string]func() error{
+			"catch up": func() error { _, err := inf.CatchUp(t.Context()); return err },
+			"sync":     func() error { return inf.WaitSynced(t.Context()) },
+			"sync in":  func() error { return inf.WaitSyncedIn(t.Context(), "ns") },
+			"run":      func() error { return inf.Run(t.Context()) },
+		}
+		stop()
+		results := map[string]chan error{}
+		for name, wait := range waits {
+			results[name] = make(chan error, 1)
+			go func() { results[name] <- wait() }()
+			later[name+" again"] = wait
+		}
+		synctest.Wait()
+		for range 2 {
+			if err := inf.Clear(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, r := range results {
+			if err := <-r; !errors.Is(err, ErrEnded) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		for name, wait := range later {
+			if err := wait(); !errors.Is(err, ErrEnded) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if inf.HasSynced() {
+			t.Error("it has synced")
 		}
 	})
 }

@@ -66,6 +66,13 @@ func (p *Partition) Version() Version {
 	return p.version
 }
 
+// hasListed is closed once the first list of the partition is in the store.
+func (p *Partition) hasListed() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.listed
+}
+
 // reach notes that the store has reached a version.
 func (p *Partition) reach(v Version) {
 	p.mu.Lock()

@@ -284,12 +284,12 @@ func (inf *Informer) WaitSyncedIn(ctx context.Context, namespace string) error {
 	return inf.waitIn([]string{namespace}, func(r *Reflector) error {
 		var why error
 		select {
-		case <-r.part.listed:
+		case <-r.part.hasListed():
 			return nil
 		case <-r.part.ended:
 			return errLeft
-		case <-inf.Refused():
-			why = ErrRefused
+		case <-inf.Over():
+			why = inf.WhyOver()
 		case <-ctx.Done():
 			why = context.Cause(ctx)
 		}

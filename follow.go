@@ -2,6 +2,7 @@ package kinform
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -81,10 +82,9 @@ func (f *following) apply() error {
 	if len(s.Namespaces) == 0 {
 		s = Scope{Nothing: true}
 	}
+	var errs []error
 	for _, inf := range f.informers {
-		if err := inf.SetScope(s); err != nil {
-			return err
-		}
+		errs = append(errs, inf.SetScope(s)) // that one cannot does not keep others from it
 	}
-	return nil
+	return errors.Join(errs...)
 }

@@ -62,7 +62,7 @@ func (s *sharedIndexInformer) SetScope(scope kinform.Scope) error {
 	}
 	core, err := s.ownCore()
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", s.description, err)
 	}
 	next := engine.Scope{Sources: s.sources(scopes, scope), Reselects: true, Open: s.snapshots(scopes, scope)}
 	before := s.scope.Swap(&scope)

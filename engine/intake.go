@@ -98,12 +98,12 @@ func (r *Reflector) replace(ctx context.Context, list List, version Version) {
 	listed := len(list.Records)
 	r.journal.begin()
 	stored := r.collection.Store(r.part, list, version)
+	r.confirmed()
 	r.part.answer(r.collection, nil, r.incomparable())
 	overcome := r.healthy(true) // before anything is delivered: a handler may read the status
 	reached, why := r.worthKeeping()
 	r.journal.end(stored.changes, r.form(), reached, why)
 	stored.Deliver()
-	r.confirmed()
 	r.observe(Observation{Point: PointListed, Count: listed, Took: r.listing.took()})
 	if !list.NewEpoch {
 		r.order.vanished(stored.Gone, version)

@@ -80,6 +80,51 @@ func TestClearAfterSelectorsChanged(t *testing.T) {
 	})
 }
 
+// TestScopeOfUnconfirmed: where only changes are heard, what is still selected stays when
+// selectors change before the server has confirmed it, and the list says what has changed.
+func TestScopeOfUnconfirmed(t *testing.T) {
+	for _, c := range []struct {
+		only  bool
+		heard string
+	}{{true, "added c@71, deleted a@61, updated b@70"}, {false, "added b@70, added c@71"}} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			before(t, dir)
+			o := onDisk(dir, ReflectorOptions{Snapshot: SnapshotOptions{OnlyChanges: c.only}})
+			run(t, newPlaybook("75", onFile), o, func(inf *Informer, h *heard) {
+				if !inf.Status()[0].Snapshot.Unconfirmed {
+					t.Fatal("it is confirmed")
+				}
+				reselected(inf, "76", map[string]string{"b": "u2@70", "c": "u3@71"})
+				synctest.Wait()
+				if got := h.sorted(); got != c.heard || !inf.HasSynced() {
+					t.Errorf("only changes %v: heard %q, want %q; synced %v", c.only, got, c.heard, inf.HasSynced())
+				}
+			})
+		})
+	}
+}
+
+// TestFloorDoesNotSink: of the versions that were reached since the history went back, the
+// highest counts, in whichever order reflectors end.
+func TestFloorDoesNotSink(t *testing.T) {
+	at := func(version string, epochs uint64) *Reflector {
+		r := &Reflector{part: newPartition("")}
+		r.part.reach(ParseVersion(version))
+		r.status.update(func(s *Status) { s.Epochs = epochs })
+		return r
+	}
+	for _, ended := range [][]*Reflector{{at("900", 0)}, {at("50", 1), at("60", 1)}, {at("60", 1), at("50", 1)}, {at("55", 0)}} {
+		inf := &Informer{}
+		inf.raiseFloor([]*Reflector{at("900", 0)})
+		inf.raiseFloor(ended)
+		inf.raiseFloor([]*Reflector{at("55", ended[0].Status().Epochs)})
+		if want := map[uint64]string{0: "900", 1: "60"}[ended[0].Status().Epochs]; inf.floor.String() != want {
+			t.Errorf("the floor is %s, want %s", inf.floor, want)
+		}
+	}
+}
+
 // TestClearEndsWaits: who waits for an informer that is given up hears of it, whatever for,
 // and so does who asks later. It has not synced any more, and does not run again.
 func TestClearEndsWaits(t *testing.T) {

@@ -111,6 +111,7 @@ func (r *Reflector) empty(err error) {
 	r.version, r.consistent, r.suspect, r.incomplete, r.emptied = Version{}, false, false, 0, true
 	r.journal.begin()
 	stored := r.collection.Store(r.part, List{}, Version{})
+	r.confirmed()
 	r.part.lose()
 	r.part.answer(r.collection, nil, false)
 	r.status.update(func(s *Status) {
@@ -119,6 +120,5 @@ func (r *Reflector) empty(err error) {
 	})
 	r.journal.empty()
 	stored.Deliver()
-	r.confirmed()
 	r.collection.log.line("not served, and counts as empty until it is", "source", r.source.String(), "error", err)
 }

@@ -128,13 +128,7 @@ func (r *Reflector) begins() Version {
 // successors returns the reflectors that a scope needs beside those that stay, and the
 // ingesters that none of them has taken over.
 func (inf *Informer) successors(s Scope, stay, ended []*Reflector) (came []*Reflector, left []*ingester) {
-	for _, r := range ended {
-		switch v := r.part.Version(); {
-		case v.number == 0:
-		case inf.floor.IsZero() || inf.floor.Before(v) || r.Status().Epochs > 0:
-			inf.floor = v
-		}
-	}
+	inf.raiseFloor(ended)
 	late := inf.HasSynced()
 	given := map[*ingester]bool{}
 	for ns, source := range s.Sources {
@@ -164,6 +158,21 @@ func (inf *Informer) successors(s Scope, stay, ended []*Reflector) (came []*Refl
 	return came, left
 }
 
+// raiseFloor notes what reflectors had reached that have ended. Where a history went back,
+// what was reached since counts; of a floor that is too high the server will say so.
+func (inf *Informer) raiseFloor(ended []*Reflector) {
+	for _, r := range ended {
+		v, epochs := r.part.Version(), r.Status().Epochs
+		switch {
+		case v.number == 0 || r.unconfirmed:
+		case epochs > inf.floorEpochs:
+			inf.floor, inf.floorEpochs = v, epochs
+		case inf.floor.IsZero() || inf.floor.Before(v):
+			inf.floor = v
+		}
+	}
+}
+
 // succeed takes over what a reflector has that has ended. Covered says that the other
 // one's selection had all that is selected now.
 func (r *Reflector) succeed(before *Reflector, covered bool) {
@@ -185,6 +194,8 @@ func (r *Reflector) succeed(before *Reflector, covered bool) {
 	case !before.certain():
 		// Nor is what is stored of it: the list has the last word.
 		r.consistent, r.renewing = true, true
+		// What was read from disk, and is known to subscribers, stays: another file is not added to it.
+		r.late = r.late || before.unconfirmed && r.options.Snapshot.OnlyChanges
 		return
 	case !covered || before.part.namespace != "" && before.part.namespace != r.part.namespace:
 		return
@@ -220,7 +231,7 @@ func (inf *Informer) rescope(ended, came []*Reflector, keeps func(*Record) bool)
 			switch {
 			case r.unconfirmed && c.restored[r.part]:
 				untold = append(untold, rec)
-			case r.unconfirmed || !keeps(rec):
+			case !keeps(rec):
 				gone = append(gone, rec)
 			}
 		}

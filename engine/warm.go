@@ -246,20 +246,19 @@ func (r *Reflector) caughtUp(err error) (diverged bool) {
 			return true
 		}
 	}
-	// Who waits for the sync that follows may ask for the status at once.
-	r.status.update(func(s *Status) { s.Snapshot.Unconfirmed = false })
 	c.write.Lock()
 	stored := &Stored{c: c, deltas: c.first(r.part, nil)}
 	r.part.confirm()
+	r.confirmed()
 	r.part.answer(c, nil, r.incomparable())
 	overcome := r.healthy(true)
 	stored.Deliver()
-	r.confirmed()
 	r.logRecovered(overcome)
 	return false
 }
 
-// confirmed notes that the store is what the server has.
+// confirmed notes that the store is what the server has, before anybody is told of that:
+// who waits for it may ask for the status at once.
 func (r *Reflector) confirmed() {
 	if r.unconfirmed {
 		r.unconfirmed, r.outdated = false, nil

@@ -16,7 +16,8 @@ import (
 // to select stays; the namespace that it was made for does not count any more. Kinds that
 // do not live in namespaces do not mind namespaces.
 //
-// Possible errors: those of cache.SetScope.
+// Possible errors: those of cache.SetScope, of each informer that cannot change. The
+// others have changed then, unless something is wrong with the scope.
 func (f *sharedInformerFactory) SetScope(s kinform.Scope) error { return f.group.SetScope(s) }
 
 // WaitForScope waits until all informers that were started have what is in the present

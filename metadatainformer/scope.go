@@ -15,7 +15,8 @@ import (
 // Only what is new is listed; see kinform's Informer.SetScope. What the factory was told
 // to select stays; the namespace that it was made for does not count any more.
 //
-// Possible errors: those of cache.SetScope.
+// Possible errors: those of cache.SetScope, of each informer that cannot change. The
+// others have changed then, unless something is wrong with the scope.
 func (f *metadataSharedInformerFactory) SetScope(s kinform.Scope) error { return f.group.SetScope(s) }
 
 // WaitForScope waits until all informers that were started have what is in the present

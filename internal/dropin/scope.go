@@ -95,12 +95,15 @@ func scopedOf(inf clientgo.SharedIndexInformer) (Scoped, error) {
 	return nil, fmt.Errorf("%T is not an informer of kinform's: its scope cannot be changed", inf)
 }
 
-// SetScope changes the scope of all informers, and of those that are asked for later.
+// SetScope changes the scope of all informers that can change it, and of those that are
+// asked for later. The error names the others, and why they cannot.
 func (g *Group[K]) SetScope(s kinform.Scope) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
 	g.scoping.Lock()
 	defer g.scoping.Unlock()
 	g.mu.Lock()
-	before := g.scope
 	g.scope = &s
 	g.mu.Unlock()
 	var errs []error
@@ -111,13 +114,7 @@ func (g *Group[K]) SetScope(s kinform.Scope) error {
 		}
 		errs = append(errs, err)
 	}
-	err := errors.Join(errs...)
-	if err != nil && before == nil {
-		g.mu.Lock()
-		g.scope = before
-		g.mu.Unlock()
-	}
-	return err
+	return errors.Join(errs...)
 }
 
 // WaitForScope waits until all informers that were started have the present scope.

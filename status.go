@@ -175,6 +175,10 @@ type Status struct {
 	// LastMutation is the last one; see Options.MutationDetector.
 	Mutated      uint64
 	LastMutation Mutation
+	// Epochs counts how often the server's history went back, as it does when a backup is
+	// restored. With several namespaces, each list that finds it counts, of those that have
+	// left the scope, too.
+	Epochs uint64
 	// Unseen has the fields that structs of the program's own name, and that none of the
 	// first objects had that were decoded for them: "*main.widget: spec.colour". They may
 	// be optional, or misspelt. Only structs are here of which nobody knows what the
@@ -194,6 +198,7 @@ func (c *core) status() Status {
 		Resource: c.current().String(),
 		Synced:   c.HasSynced(),
 		Objects:  c.Len(),
+		Epochs:   c.Epochs(),
 	}
 	for _, src := range c.Informer.Status() {
 		s.Sources = append(s.Sources, sourceStatus(src))

@@ -59,12 +59,7 @@ func (t typed[T]) all() iter.Seq2[string, metav1.Object] {
 	}
 }
 
-func (t typed[T]) epochs() (n uint64) {
-	for _, s := range t.inf.Status().Sources {
-		n += s.Epochs
-	}
-	return n
-}
+func (t typed[T]) epochs() uint64 { return t.inf.Status().Epochs }
 
 func (typed[T]) strict() bool { return true }
 

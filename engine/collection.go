@@ -37,6 +37,7 @@ type Collection struct {
 	mu     sync.RWMutex
 	table  *table
 	unread map[*Partition]bool // partitions that have nothing to read yet
+	past
 
 	synced   chan struct{}
 	readable chan struct{}

@@ -15,9 +15,6 @@ type Informer struct {
 
 	scoping sync.Mutex // held while the reflectors are started, stopped and replaced
 	active  *active    // the present run; nil: it does not run
-	floor   Version    // what the store had reached in scopes that it has left
-	// floorEpochs is how often the history had gone back then.
-	floorEpochs uint64
 
 	mu         sync.Mutex
 	options    ReflectorOptions

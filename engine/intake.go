@@ -76,6 +76,7 @@ func (r *Reflector) add(list *List, item Item) {
 func (r *Reflector) replace(ctx context.Context, list List, version Version) {
 	if list.NewEpoch {
 		r.observe(Observation{Point: PointEpoch})
+		r.collection.wentBack()
 		r.collection.log.line("the server's history went back; everything is replaced",
 			"source", r.source.String(), "from", r.version.String(), "to", version.String())
 	}

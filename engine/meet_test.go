@@ -108,19 +108,21 @@ func TestScopeOfUnconfirmed(t *testing.T) {
 // TestFloorDoesNotSink: of the versions that were reached since the history went back, the
 // highest counts, in whichever order reflectors end.
 func TestFloorDoesNotSink(t *testing.T) {
-	at := func(version string, epochs uint64) *Reflector {
+	at := func(version string) *Reflector {
 		r := &Reflector{part: newPartition("")}
 		r.part.reach(ParseVersion(version))
-		r.status.update(func(s *Status) { s.Epochs = epochs })
 		return r
 	}
-	for _, ended := range [][]*Reflector{{at("900", 0)}, {at("50", 1), at("60", 1)}, {at("60", 1), at("50", 1)}, {at("55", 0)}} {
-		inf := &Informer{}
-		inf.raiseFloor([]*Reflector{at("900", 0)})
-		inf.raiseFloor(ended)
-		inf.raiseFloor([]*Reflector{at("55", ended[0].Status().Epochs)})
-		if want := map[uint64]string{0: "900", 1: "60"}[ended[0].Status().Epochs]; inf.floor.String() != want {
-			t.Errorf("the floor is %s, want %s", inf.floor, want)
+	for _, ended := range [][]*Reflector{{at("50"), at("60")}, {at("60"), at("50")}} {
+		c := &Collection{}
+		c.raiseFloor([]*Reflector{at("900")})
+		if v := c.raiseFloor(ended); v.String() != "900" {
+			t.Errorf("the floor sank to %s", v)
+		}
+		c.wentBack()
+		c.raiseFloor(ended)
+		if v := c.raiseFloor([]*Reflector{at("55")}); v.String() != "60" || c.Epochs() != 1 {
+			t.Errorf("the floor is %s, want 60; %d epochs", v, c.Epochs())
 		}
 	}
 }

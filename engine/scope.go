@@ -128,15 +128,14 @@ func (r *Reflector) begins() Version {
 // successors returns the reflectors that a scope needs beside those that stay, and the
 // ingesters that none of them has taken over.
 func (inf *Informer) successors(s Scope, stay, ended []*Reflector) (came []*Reflector, left []*ingester) {
-	inf.raiseFloor(ended)
-	late := inf.HasSynced()
+	floor, late := inf.raiseFloor(ended), inf.HasSynced()
 	given := map[*ingester]bool{}
 	for ns, source := range s.Sources {
 		if slices.ContainsFunc(stay, func(r *Reflector) bool { return r.part.namespace == ns }) {
 			continue
 		}
 		n := NewReflector(source, inf.Collection, newPartition(ns), inf.options)
-		n.late, n.floor = late, inf.floor
+		n.late, n.floor = late, floor
 		for _, r := range ended {
 			if ns != "" && r.part.namespace != "" && r.part.namespace != ns {
 				continue
@@ -156,21 +155,6 @@ func (inf *Informer) successors(s Scope, stay, ended []*Reflector) (came []*Refl
 		}
 	}
 	return came, left
-}
-
-// raiseFloor notes what reflectors had reached that have ended. Where a history went back,
-// what was reached since counts; of a floor that is too high the server will say so.
-func (inf *Informer) raiseFloor(ended []*Reflector) {
-	for _, r := range ended {
-		v, epochs := r.part.Version(), r.Status().Epochs
-		switch {
-		case v.number == 0 || r.unconfirmed:
-		case epochs > inf.floorEpochs:
-			inf.floor, inf.floorEpochs = v, epochs
-		case inf.floor.IsZero() || inf.floor.Before(v):
-			inf.floor = v
-		}
-	}
 }
 
 // succeed takes over what a reflector has that has ended. Covered says that the other

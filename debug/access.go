@@ -29,7 +29,8 @@ func protect(header http.Header) {
 }
 
 // admit returns why a request may not look, or nil if it may. One that brings the token
-// in its address is answered with a cookie.
+// in its address is answered with a cookie; a page is then opened again without the
+// token, so that it does not stay in the address bar.
 func (h *Handler) admit(w http.ResponseWriter, r *http.Request) *refusal {
 	if !sameSite(r) {
 		return refuse(http.StatusForbidden, "Another site has asked for this in your browser.")
@@ -43,26 +44,41 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) *refusal {
 			return refuse(http.StatusUnauthorized, "That is not the token.")
 		}
 		h.giveCookie(w, r)
+		if !isPage[strings.TrimPrefix(r.URL.Path, "/")] {
+			return nil
+		}
 		query.Del("token")
 		return &refusal{code: http.StatusOK, text: "Welcome.", to: "./" + url.PathEscape(strings.TrimPrefix(r.URL.Path, "/")) + "?" + query.Encode()}
 	}
 	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && same(bearer, h.options.Token) {
 		return nil
 	}
-	if c, err := r.Cookie(cookieName); err == nil && same(c.Value, h.ticket()) {
-		return nil
+	for _, c := range r.CookiesNamed(h.cookieName()) { // there may be one for each of several paths
+		if same(c.Value, h.ticket()) {
+			return nil
+		}
 	}
 	w.Header().Set("WWW-Authenticate", "Bearer")
 	return refuse(http.StatusUnauthorized, "This page wants a token: open it once with ?token=… at the end of its address, or send it as a bearer token.")
 }
 
-const cookieName = "kinform-debug"
+// isPage has the views that people look at in a browser. What programs fetch is answered
+// at once.
+var isPage = map[string]bool{"": true, "informer": true, "objects": true, "index": true, "object": true}
+
+// cookieName is another one for each token: browsers give a host's cookies to all of its
+// ports, and the page behind another port would replace the cookie of this one. A few bytes
+// of a hash tell pages apart.
+func (h *Handler) cookieName() string {
+	sum := sha256.Sum256([]byte("kinform debug cookie name\n" + h.options.Token))
+	return "kinform-debug-" + hex.EncodeToString(sum[:4])
+}
 
 // giveCookie lets a browser that had the token come back. No path is named: it is that
 // of the page, wherever that was mounted.
 func (h *Handler) giveCookie(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{
-		Name: cookieName, Value: h.ticket(), HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
+		Name: h.cookieName(), Value: h.ticket(), HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
 	})
 }
 

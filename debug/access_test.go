@@ -89,11 +89,12 @@ func TestToken(t *testing.T) {
 		return func(r *http.Request) { r.Header.Set("Authorization", text) }
 	}
 	far := func(r *http.Request) { r.RemoteAddr, r.Host = "203.0.113.9:4711", "page.example" }
+	name := ask(page, "/?token="+token, nil).Result().Cookies()[0].Name
 	for _, path := range []string{"/", "/overview.json", "/informer?i=x", "/live", "/object.yaml?i=a&key=b", "/page.js", "/nothing"} {
 		for name, change := range map[string]func(*http.Request){
 			"none": nil, "from afar": far, "wrong": bearer("Bearer wrong"), "empty": bearer("Bearer "), "basic": bearer("Basic " + token),
 			"longer": bearer("Bearer " + token + "x"), "shorter": bearer("Bearer " + token[:5]),
-			"the token as a cookie": func(r *http.Request) { r.AddCookie(&http.Cookie{Name: "kinform-debug", Value: token}) },
+			"the token as a cookie": func(r *http.Request) { r.AddCookie(&http.Cookie{Name: name, Value: token}) },
 		} {
 			answer := ask(page, path, change)
 			if answer.Code != http.StatusUnauthorized || answer.Header().Get("Set-Cookie") != "" {
@@ -126,8 +127,10 @@ func TestToken(t *testing.T) {
 		t.Errorf("with the cookie: %d, want 200", answer.Code)
 	}
 	other := debug.New(debug.Options{Token: "another-token"})
-	if answer := ask(other, "/", func(r *http.Request) { r.AddCookie(c) }); answer.Code != http.StatusUnauthorized {
-		t.Errorf("with the cookie of another token: %d, want 401", answer.Code)
+	for _, cookie := range []*http.Cookie{c, {Name: ask(other, "/?token=another-token", nil).Result().Cookies()[0].Name, Value: c.Value}} {
+		if answer := ask(other, "/", func(r *http.Request) { r.AddCookie(cookie) }); answer.Code != http.StatusUnauthorized {
+			t.Errorf("with the cookie of another token, called %s: %d, want 401", cookie.Name, answer.Code)
+		}
 	}
 }
 

@@ -37,6 +37,8 @@ type Handler struct {
 	sources []source
 	looking *looking // nil while nobody looks
 	closed  bool
+	open    int           // how many streams are
+	ended   chan struct{} // closed when the page is closed and no stream is open
 	running sync.WaitGroup
 }
 
@@ -55,7 +57,9 @@ func New(o Options) *Handler {
 	if o.Idle <= 0 {
 		o.Idle = time.Minute
 	}
-	h := &Handler{options: o, work: make(chan struct{}, mostViews), streams: make(chan struct{}, mostStreams)}
+	h := &Handler{
+		options: o, work: make(chan struct{}, mostViews), streams: make(chan struct{}, mostStreams), ended: make(chan struct{}),
+	}
 	h.routes = h.views()
 	return h
 }
@@ -84,16 +88,26 @@ func (h *Handler) Add(name string, informer any) error {
 	return nil
 }
 
-// Close ends what the page began: streams end, and nothing is counted any more. It waits
-// until that is done. Requests that come later are refused.
+// Close ends what the page began: streams end, whether somebody reads them or not, and
+// nothing is counted any more. It waits until that is done, but no longer than 10 s for
+// streams whose connection cannot be told to give up. Requests that come later are refused.
 func (h *Handler) Close() {
 	h.mu.Lock()
+	if !h.closed && h.open == 0 {
+		close(h.ended)
+	}
 	h.closed = true
 	if h.looking != nil {
 		h.looking.end()
 	}
 	h.mu.Unlock()
 	h.running.Wait()
+	patience := time.NewTimer(readerPauses)
+	defer patience.Stop()
+	select {
+	case <-h.ended:
+	case <-patience.C:
+	}
 }
 
 // named is an informer with the name that it is shown under.

@@ -30,7 +30,7 @@ func (h *Handler) look() (*looking, *refusal) {
 	h.mu.Lock()
 	if h.closed {
 		h.mu.Unlock()
-		return nil, refuse(http.StatusServiceUnavailable, "The page is closed: the program is about to end.")
+		return nil, closed()
 	}
 	l, fresh := h.looking, h.looking == nil
 	if fresh {
@@ -51,6 +51,10 @@ func (h *Handler) look() (*looking, *refusal) {
 		}()
 	}
 	return l, nil
+}
+
+func closed() *refusal {
+	return refuse(http.StatusServiceUnavailable, "The page is closed: the program is about to end.")
 }
 
 // run counts until nobody has looked for a while.

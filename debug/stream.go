@@ -1,6 +1,7 @@
 package debug
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,8 +51,11 @@ func (h *Handler) live(w http.ResponseWriter, r *http.Request) *refusal {
 			return p
 		}
 	}
-	h.opened(l, 1)
-	defer h.opened(l, -1)
+	if p := h.opened(l); p != nil {
+		return p
+	}
+	defer h.left(l)
+	defer context.AfterFunc(l.ctx, s.giveUp)()
 	s.run(r)
 	return nil
 }
@@ -64,12 +68,27 @@ func streamFilter(r *http.Request) (filter, *refusal) {
 	return filterOf(asked[0], asked[1])
 }
 
-// opened counts the streams: while one is open, somebody looks.
-func (h *Handler) opened(l *looking, n int) {
+// opened counts the streams: while one is open, somebody looks, and Close waits for it.
+func (h *Handler) opened(l *looking) *refusal {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l.open += n
+	if h.closed {
+		return closed()
+	}
+	l.open++
+	h.open++
+	return nil
+}
+
+// left is called when a stream has ended.
+func (h *Handler) left(l *looking) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l.open--
 	l.last = time.Now()
+	if h.open--; h.open == 0 && h.closed {
+		close(h.ended)
+	}
 }
 
 // reader is who reads the changes of an informer.
@@ -100,13 +119,21 @@ type stream struct {
 	rows    []string          // the informers that the page has
 	sent    map[string]string // what the page was told, by element
 	may     int               // how many changes may be shown
+
+	mu      sync.Mutex
+	writing bool
+	over    bool // the page is closed, or the stream has ended
 }
 
 // run sends until the reader is gone, does not read, or the page is closed.
 func (s *stream) run(r *http.Request) {
+	defer s.finish()
 	header := s.w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("X-Accel-Buffering", "no")
+	if r.ProtoMajor == 1 {
+		header.Set("Connection", "close") // its deadlines would hold for the next request, too
+	}
 	if s.watcher != nil {
 		s.watcher.join(s.reader)
 		defer s.watcher.leave(s.reader)
@@ -145,14 +172,50 @@ func (w *watcher) leave(r *reader) {
 
 // send sends an event, and reports whether the reader still reads.
 func (s *stream) send(event, data string) bool {
-	err := s.control.SetWriteDeadline(time.Now().Add(readerPauses))
-	if err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if !s.begin() {
 		return false
 	}
-	if _, err := fmt.Fprintf(s.w, "event: %s\ndata: %s\n\n", event, data); err != nil {
+	_, err := fmt.Fprintf(s.w, "event: %s\ndata: %s\n\n", event, data)
+	if err == nil {
+		err = s.control.Flush()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writing = false
+	return err == nil
+}
+
+// begin gives the reader until a deadline for what is written next, unless it is over.
+func (s *stream) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
 		return false
 	}
-	return s.control.Flush() == nil
+	if err := s.control.SetWriteDeadline(time.Now().Add(readerPauses)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return false
+	}
+	s.writing = true
+	return true
+}
+
+// giveUp ends the stream when the page is closed, also one whose reader does not read. To
+// the others it ends as an answer should.
+func (s *stream) giveUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.writing && !s.over {
+		_ = s.control.SetWriteDeadline(time.Now()) // if it cannot be set, Close does not wait for ever
+	}
+	s.over = true
+}
+
+// finish is called at the end of the stream: from then on the connection is another
+// request's.
+func (s *stream) finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
 }
 
 // update is what a page changes in itself: the texts, the content, the lines of charts and

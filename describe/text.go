@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/kinform/kinform/internal/plain"
 )
 
 // String is the description for people: indented, a line for each thing, defaults
@@ -36,7 +38,10 @@ type text struct{ strings.Builder }
 // column is where the values of a level begin.
 const column = 24
 
+// line writes a name and its value, which may be anything: names of the program's, errors
+// of the server's, keys of objects.
 func (t *text) line(level int, name, value string) {
+	name, value = plain.Text(name), plain.Text(value)
 	indent := strings.Repeat("  ", level)
 	if value == "" {
 		fmt.Fprintf(t, "%s%s\n", indent, name)

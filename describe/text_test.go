@@ -2,8 +2,10 @@ package describe_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/kinform/kinform/describe"
 )
@@ -94,6 +96,33 @@ const fullText = `statefulsets.apps in namespace default
 func TestText(t *testing.T) {
 	if got := full.String(); got != fullText {
 		t.Errorf("got\n%s\nwant\n%s", got, fullText)
+	}
+}
+
+// TestTextIsPlain: nothing that is quoted moves the cursor of a terminal, changes its
+// colours, or looks like another line.
+func TestTextIsPlain(t *testing.T) {
+	const bad = "a\x1b[2Jb\r\nc\u009b1m"
+	d := describe.Description{
+		Informer: bad, ObjectType: bad, Views: []string{bad}, Queue: bad,
+		Source: describe.Source{Name: bad, Via: bad, Resource: bad, Namespaces: []string{bad}, LabelSelector: bad, FieldSelector: bad,
+			Tweak: bad, Encoding: bad, List: bad, Compression: bad, Policy: bad, ErrorHandler: bad},
+		Store: describe.Store{Held: bad, Indexes: []string{bad}, Transform: bad, Residency: bad, MutationDetection: bad,
+			Rejected: 1, LastRejected: bad, Decoded: []describe.Decoded{{Why: bad}}},
+		Sharing:  &describe.Sharing{With: []string{bad}},
+		Handlers: []describe.Handler{{Name: bad, Type: bad, Queue: &describe.Queue{Policy: bad}}},
+		Status: describe.Status{Version: bad, Sources: []describe.SourceStatus{{
+			Source: bad, State: bad, Reason: bad, Cause: bad, Version: bad, Snapshot: bad,
+		}}},
+	}
+	text := d.String()
+	for line := range strings.Lines(text) {
+		if strings.ContainsFunc(strings.TrimSuffix(line, "\n"), unicode.IsControl) || strings.HasPrefix(line, "c") {
+			t.Errorf("%q", line)
+		}
+	}
+	if n := strings.Count(text, "a [2Jb"); n < 28 {
+		t.Errorf("only %d of the texts are shown:\n%s", n, text)
 	}
 }
 

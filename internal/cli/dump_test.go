@@ -6,12 +6,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinform/kinform/apisim"
 	"github.com/kinform/kinform/describe"
+	"github.com/kinform/kinform/internal/console"
 )
 
 func TestDumpShowsConfigurationAndState(t *testing.T) {
@@ -72,6 +74,32 @@ func TestDumpOfFailure(t *testing.T) {
 	code, out, notes = run(t, "dump", "--kubeconfig", s.kubeconfig, "pods", "--timeout", "300ms")
 	if code != 1 || !strings.Contains(notes, "cannot watch pods") || !strings.Contains(out, "failing             server-error, ") {
 		t.Errorf("exit code %d, said %q, output\n%s", code, notes, out)
+	}
+}
+
+// TestErrorsArePlain: what a server says about a failure neither moves the cursor nor makes
+// lines of its own, in a dump or in a note.
+func TestErrorsArePlain(t *testing.T) {
+	s := newServer(t)
+	s.Inject(apisim.Fault{Match: apisim.Match{Resource: "pods"}, Status: http.StatusForbidden, ContentType: "application/json",
+		Body: `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"no\u001b[2J\r\nway\u009b1m"}`})
+	code, out, notes := run(t, "dump", "--kubeconfig", s.kubeconfig, "pods")
+	if code != 1 || !strings.Contains(out, "no [2J way 1m") || !strings.Contains(notes, "no [2J  way 1m") {
+		t.Errorf("exit code %d, said %q, output\n%s", code, notes, out)
+	}
+	for _, line := range strings.Split(out+notes, "\n") {
+		if strings.ContainsFunc(line, unicode.IsControl) || strings.HasPrefix(line, "way") {
+			t.Errorf("%q was written", line)
+		}
+	}
+}
+
+// TestNotesArePlain: notes may quote anything.
+func TestNotesArePlain(t *testing.T) {
+	notes := console.New()
+	newScreen(console.New(), notes).note("cannot be read: a\x1b[2Jb\rc\n  look at \u009b1m")
+	if got, want := notes.String(), "cannot be read: a [2Jb c\n  look at  1m\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"golang.org/x/term"
+
+	"github.com/kinform/kinform/internal/plain"
 )
 
 // screen is where the program writes: what was asked for to out, everything else
@@ -112,13 +114,13 @@ func (s *screen) print(text string) error {
 	return err
 }
 
-// note writes a line about what the program does. A failure to write it is no
-// reason to stop.
+// note writes a line about what the program does. It may quote anything. A failure to
+// write it is no reason to stop.
 func (s *screen) note(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hideLocked()
-	_, _ = io.WriteString(s.notes, line+"\n")
+	_, _ = io.WriteString(s.notes, plain.Lines(line)+"\n")
 	s.showLocked()
 }
 

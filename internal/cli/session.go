@@ -121,7 +121,7 @@ func (s *session) handler(t *target) func(context.Context, kinform.Event[*unstru
 			before, err = ev.Old()
 		}
 		if err != nil {
-			s.screen.note(fmt.Sprintf("%s %s was %s, but cannot be read: %v", t.name, ev.Key, ev.Type, err))
+			s.screen.note(printable(fmt.Sprintf("%s %s was %s, but cannot be read: %v", t.name, ev.Key, ev.Type, err)))
 			return
 		}
 		text, err := s.printer.text(newChange(t, ev, before, after))

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/kinform/kinform/internal/diff"
+	"github.com/kinform/kinform/internal/plain"
 )
 
 // How much of a value fits into a line, in characters.
@@ -76,13 +77,5 @@ func word(s string) string {
 	return s
 }
 
-// printable makes a text of the cluster's fit for a terminal: what would move the
-// cursor, change colours or break the line becomes a space. Tabs stay.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\t' {
-			return ' '
-		}
-		return r
-	}, s)
-}
+// printable makes a text of the cluster's fit for a line.
+func printable(s string) string { return plain.Text(s) }

@@ -27,6 +27,9 @@ type Options struct {
 // Collector shows informers to Prometheus. It is a prometheus.Collector.
 type Collector struct {
 	options Options
+	// collecting is held by one scrape at a time: what is older must not be taken for
+	// counters that went back.
+	collecting sync.Mutex
 
 	mu          sync.Mutex
 	of          []describe.Measurer
@@ -124,7 +127,11 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 }
 
 // Collect is for Prometheus.
-func (c *Collector) Collect(to chan<- prometheus.Metric) {
+func (c *Collector) Collect(to chan<- prometheus.Metric) { c.collect().send(to) }
+
+func (c *Collector) collect() *scrape {
+	c.collecting.Lock()
+	defer c.collecting.Unlock()
 	c.mu.Lock()
 	of := slices.Clone(c.of)
 	c.mu.Unlock()
@@ -133,9 +140,8 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 		found = append(found, m.Measure()...)
 	}
 	c.mu.Lock()
-	s := c.scrape(found)
-	c.mu.Unlock()
-	s.send(to)
+	defer c.mu.Unlock()
+	return c.scrape(found)
 }
 
 // scrape makes samples of what was found.

@@ -10,6 +10,10 @@
 //
 // Without the option, nothing is done for it. What is sampled is a matter of the provider;
 // the objects of an initial list are left out unless InitialToo is set.
+//
+// Spans say which object an event was about, and nothing of what is in it. Of a panic of a
+// handler they have the type of its value: the value may quote an object, a Secret's
+// included, and traces are kept, and read by others than logs are. PanicText adds it.
 package tracing
 
 import (
@@ -28,6 +32,10 @@ type Tracer struct {
 	// InitialToo traces the events of initial lists, too. Default: they are not traced, as
 	// they are many, and nothing has happened. Set it to see what a start does.
 	InitialToo bool
+	// PanicText adds the text of what a handler panicked with to the handler's span.
+	// Default: only its type, as "runtime.boundsError" or "string". Set it where no handler
+	// gets to see a secret, or whoever reads traces may.
+	PanicText bool
 
 	tracer trace.Tracer
 }
@@ -55,10 +63,19 @@ func (t *Tracer) Start(ctx context.Context, d kinform.Delivery) (context.Context
 	handler, call := t.tracer.Start(way, "kinform.handler")
 	return handler, func(panicked any) {
 		if panicked != nil {
-			call.SetStatus(codes.Error, fmt.Sprint("the handler has panicked: ", panicked))
+			call.SetStatus(codes.Error, t.describe(panicked))
 			whole.SetStatus(codes.Error, "the handler has panicked")
 		}
 		call.End()
 		whole.End()
 	}
+}
+
+// describe says what a handler has panicked with.
+func (t *Tracer) describe(panicked any) string {
+	text := fmt.Sprintf("the handler has panicked with a value of type %T", panicked)
+	if t.PanicText {
+		text += fmt.Sprint(": ", panicked)
+	}
+	return text
 }

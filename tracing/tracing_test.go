@@ -2,6 +2,9 @@ package tracing_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,5 +94,40 @@ func TestSpans(t *testing.T) {
 	}
 	if spans[2].Status().Code != codes.Error || spans[3].Status().Code != codes.Error {
 		t.Error("a panic does not show")
+	}
+}
+
+// secretError is an error that quotes what it is about, as errors do.
+type secretError struct{ value string }
+
+func (e secretError) Error() string { return "cannot use " + e.value }
+
+// TestPanicsTellNoSecrets: of what a handler panics with, the spans have the type. The text
+// is there for those who ask for it.
+func TestPanicsTellNoSecrets(t *testing.T) {
+	const secret = "hunter2"
+	for kind, panicked := range map[string]any{
+		"string": "the password is " + secret, "tracing_test.secretError": secretError{secret}, "*errors.errorString": errors.New(secret),
+		"*fmt.wrapError": fmt.Errorf("bad: %w", secretError{secret}), "[]uint8": []byte(secret), "*v1.Secret": &corev1.Secret{StringData: map[string]string{"password": secret}},
+	} {
+		for _, asked := range []bool{false, true} {
+			recorder := tracetest.NewSpanRecorder()
+			tracer := tracing.New(sdk.NewTracerProvider(sdk.WithSpanProcessor(recorder)))
+			tracer.PanicText = asked
+			_, end := tracer.Start(t.Context(), kinform.Delivery{Key: "default/login"})
+			end(panicked)
+			spans := recorder.Ended()
+			if len(spans) != 2 {
+				t.Fatalf("%d spans, want 2", len(spans))
+			}
+			text := fmt.Sprint(spans[0].Status(), spans[0].Events(), spans[0].Attributes(), spans[1].Status(), spans[1].Events(), spans[1].Attributes())
+			if spans[0].Status().Code != codes.Error || !strings.Contains(spans[0].Status().Description, kind) {
+				t.Errorf("%s: the status is %v", kind, spans[0].Status())
+			}
+			// Bytes are written as numbers.
+			if shown := strings.Contains(text, fmt.Sprint(panicked)); shown != asked || !asked && strings.Contains(text, secret) {
+				t.Errorf("%s, asked for the text %t: %s", kind, asked, text)
+			}
+		}
 	}
 }

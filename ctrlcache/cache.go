@@ -100,6 +100,7 @@ type informerCache struct {
 	mu      sync.RWMutex
 	kinds   map[schema.GroupVersionKind]*kind
 	members map[memberKey]*member
+	made    int             // how many members were made so far
 	ctx     context.Context // of Start; nil before
 	stopped bool
 	running sync.WaitGroup
@@ -215,7 +216,7 @@ func (c *informerCache) informer(ctx context.Context, f form, o []cache.Informer
 		return nil, err
 	}
 	members := map[string]*member{}
-	for scope := range k.scopes {
+	for _, scope := range slices.Sorted(maps.Keys(k.scopes)) {
 		if members[scope], err = c.member(k, f, scope); err != nil {
 			return nil, err
 		}

@@ -26,6 +26,7 @@
 //   - TransformStripManagedFields costs nothing: the fields are cut out of the bytes.
 //   - A kind that does not sync says why: in the log, in the error of a read or of
 //     GetInformer that has waited without result, and in [Healthz].
+//   - The page of package debug shows its informers: page.Add("cache", mgr.GetCache()).
 //   - A kind that the server refuses (forbidden, no such resource) holds up nobody who
 //     does not read it. WaitForCacheSync, which every controller calls before it begins,
 //     does not wait for it; who reads it, or asks for its informer, does.
@@ -49,5 +50,5 @@
 //	fill.go       List: what is selected is read
 //	index.go      IndexField, and selection by fields
 //	several.go    informers of several namespaces that look like one
-//	health.go     why something has not synced
+//	health.go     why something has not synced, and what others see of informers
 package ctrlcache

@@ -1,11 +1,13 @@
 package ctrlcache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -17,6 +19,7 @@ import (
 	"github.com/kinform/kinform/describe"
 	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/dropin"
+	"github.com/kinform/kinform/internal/inside"
 )
 
 // Healthz returns a check that fails while a cache of New runs and something in it has
@@ -30,6 +33,25 @@ func Healthz(c cache.Cache) healthz.Checker {
 		return healthz.Ping
 	}
 	return func(*http.Request) error { return own.unsynced() }
+}
+
+// Inside lets package debug show the informers of the cache, each once, in the order in
+// which they were first asked for.
+func (c *informerCache) Inside() []inside.Informer {
+	members := c.all()
+	slices.SortFunc(members, func(a, b *member) int { return cmp.Compare(a.number, b.number) })
+	return insideOf(members)
+}
+
+// Inside lets package debug show the informers of several scopes.
+func (s *several) Inside() []inside.Informer { return insideOf(s.members) }
+
+func insideOf(members []*member) []inside.Informer {
+	var informers []toolscache.SharedIndexInformer
+	for _, m := range members {
+		informers = append(informers, m.informer)
+	}
+	return inside.Of(informers)
 }
 
 // Measure describes the informers that run for package metrics, and has them measure their
@@ -61,7 +83,7 @@ func (c *informerCache) unsynced() error {
 // handler, or else a logger. It notes first whether it was a refusal.
 func (m *member) reporting(handler toolscache.WatchErrorHandlerWithContext) toolscache.WatchErrorHandlerWithContext {
 	if handler == nil {
-		handler = logFailure
+		handler = m.logFailure
 	}
 	return func(ctx context.Context, r *toolscache.Reflector, err error) {
 		m.refused.set(m.status().Reason.Refusal())
@@ -96,8 +118,8 @@ func (r *refusal) now() <-chan struct{} {
 
 // logFailure logs that a list or a watch has failed, with the cause. That a watch ends,
 // or that its version is forgotten, belongs to its life.
-func logFailure(ctx context.Context, r *toolscache.Reflector, err error) {
-	log := logr.FromContextOrDiscard(ctx).WithValues("resource", r.Name(), "type", r.TypeDescription())
+func (m *member) logFailure(ctx context.Context, r *toolscache.Reflector, err error) {
+	log := logr.FromContextOrDiscard(ctx).WithValues("resource", r.TypeDescription(), "type", "*"+m.form.of.String())
 	switch {
 	case apierrors.IsResourceExpired(err), apierrors.IsGone(err), errors.Is(err, io.EOF):
 		log.V(4).Info("A watch has ended", "cause", err)

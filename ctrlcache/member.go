@@ -29,6 +29,7 @@ type memberKey struct {
 // member is an informer, which shares its watch and its store with those of the other
 // forms.
 type member struct {
+	number   int // in the order in which they were made
 	kind     *kind
 	form     form
 	scope    string
@@ -58,6 +59,8 @@ func (c *informerCache) member(k *kind, f form, scope string) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.made++
+	m.number = c.made
 	c.members[key] = m
 	c.runLocked(m)
 	return m, nil

@@ -65,8 +65,8 @@ func New(o Options) *Handler {
 }
 
 // Add shows an informer under a name: a *kinform.Informer, or one of the drop-ins'. A
-// *kinform.Factory, or a drop-in factory, shows all that it has and will have, each under
-// the name of its resource.
+// *kinform.Factory, a drop-in factory, or a cache of package ctrlcache, as that of a
+// manager, shows all that it has and will have, each under the name of its resource.
 //
 // The error says that it cannot be shown, or that there is one of that name.
 func (h *Handler) Add(name string, informer any) error {
@@ -77,7 +77,7 @@ func (h *Handler) Add(name string, informer any) error {
 	case inside.Many:
 		s.many = i
 	default:
-		return fmt.Errorf("debug: %s: a %T cannot be looked into: it is no informer or factory of kinform's", name, informer)
+		return fmt.Errorf("debug: %s: a %T cannot be looked into: it is no informer, factory or cache of kinform's", name, informer)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,6 +10,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"os"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/kinform/kinform/ctrlcache"
+	"github.com/kinform/kinform/debug"
 )
 
 func main() {
@@ -43,7 +45,21 @@ func run(ctx context.Context, cfg *rest.Config, o ctrl.Options) error {
 	if err := m.AddReadyzCheck("cache", ctrlcache.Healthz(m.GetCache())); err != nil {
 		return err
 	}
+	page := debug.New(debug.Options{Title: "sites"})
+	defer page.Close()
+	if err := addPage(m, page); err != nil {
+		return err
+	}
 	return m.Start(ctx)
+}
+
+// addPage shows the informers of the manager's cache next to its metrics. Without a token
+// it is for those who forward a port.
+func addPage(m ctrl.Manager, page *debug.Handler) error {
+	if err := page.Add("cache", m.GetCache()); err != nil {
+		return err
+	}
+	return m.AddMetricsServerExtraHandler("/debug/kinform/", http.StripPrefix("/debug/kinform", page))
 }
 
 func newManager(cfg *rest.Config, o ctrl.Options) (ctrl.Manager, error) {

@@ -342,8 +342,8 @@ func TestReflectorDescribesItself(t *testing.T) {
 	if got := cache.NewNamedReflector("mine", &cache.ListWatch{}, nil, nil, 0).Name(); got != "mine" {
 		t.Error(got)
 	}
-	if got := cache.NewReflector(&cache.ListWatch{}, nil, nil, 0).Name(); !strings.HasPrefix(got, "testing/testing.go:") {
-		t.Errorf("a reflector that is made in this package's tests is called %q", got)
+	if got := cache.NewReflector(&cache.ListWatch{}, nil, nil, 0).Name(); !strings.HasPrefix(got, "github.com/kinform/kinform/cache_test/classic_reflector_test.go:") {
+		t.Errorf("a reflector that is made here is called %q", got)
 	}
 }
 

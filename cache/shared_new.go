@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"time"
@@ -37,7 +38,7 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, example runtime.Object,
 		handlers:      map[*registration]bool{},
 		synced:        make(chan struct{}),
 		meters:        newMeters(o),
-		shell:         newReflectorShell(o.ObjectDescription, fmt.Sprintf("%T", example)),
+		shell:         newReflectorShell(callSite(), cmp.Or(o.ObjectDescription, describeType(example))),
 	}
 	if s.description == "" {
 		s.description = fmt.Sprintf("%T", example)

@@ -21,6 +21,7 @@ type registration struct {
 	informer *sharedIndexInformer
 	number   int // in the order in which handlers joined
 	handler  ResourceEventHandler
+	name     string         // of the handler
 	filters  []updateFilter // none: it gets every update
 	resync   time.Duration  // 0: never
 	nextSync time.Time
@@ -30,6 +31,8 @@ type registration struct {
 	// unread has the objects whose newest state could not be read, and whether an
 	// earlier state was delivered to the handler.
 	unread map[string]bool
+	// endSpan ends the span of the call under way; nil: there is none.
+	endSpan func(panicked any)
 }
 
 // AddEventHandler adds a handler with the informer's own resync period.
@@ -166,14 +169,18 @@ func (s *sharedIndexInformer) RemoveEventHandler(handle ResourceEventHandlerRegi
 
 // subscribe joins the engine; the informer is locked and live.
 func (r *registration) subscribe() {
+	r.name = handlerName(r.handler)
 	o := engine.SubscribeOptions{
-		Name:    handlerName(r.handler),
+		Name:    r.name,
 		OnPanic: crash,
 		Synced:  r.synced,
 		View:    r.informer.view,
 	}
 	if len(r.filters) > 0 {
 		o.Filter = r.wants
+	}
+	if r.informer.tracer != nil {
+		o.Trace = r.trace
 	}
 	r.sub = r.informer.core.Subscribe(r.deliver, o)
 }
@@ -232,11 +239,11 @@ func (r *registration) deliver(ctx context.Context, d engine.Delta) {
 		// No state of it was ever delivered.
 	case d.Kind == engine.Added, unread && !delivered:
 		r.informer.detector.AddObject(obj)
-		r.handler.OnAdd(obj, d.Initial)
+		r.calling(ctx, d).OnAdd(obj, d.Initial)
 	case d.Kind == engine.Deleted && d.FinalStateUnknown:
-		r.handler.OnDelete(DeletedFinalStateUnknown{Key: d.Key(), Obj: obj})
+		r.calling(ctx, d).OnDelete(DeletedFinalStateUnknown{Key: d.Key(), Obj: obj})
 	case d.Kind == engine.Deleted:
-		r.handler.OnDelete(obj)
+		r.calling(ctx, d).OnDelete(obj)
 	default:
 		old, err := r.informer.object(d.Old)
 		if err != nil {
@@ -246,7 +253,7 @@ func (r *registration) deliver(ctx context.Context, d engine.Delta) {
 			return
 		}
 		r.informer.detector.AddObject(obj)
-		r.handler.OnUpdate(old, obj)
+		r.calling(ctx, d).OnUpdate(old, obj)
 	}
 }
 
@@ -273,7 +280,7 @@ func (r *registration) unreadable(ctx context.Context, d engine.Delta, err error
 		if err != nil {
 			last = r.informer.remains(d.New)
 		}
-		r.handler.OnDelete(DeletedFinalStateUnknown{Key: d.Key(), Obj: last})
+		r.calling(ctx, d).OnDelete(DeletedFinalStateUnknown{Key: d.Key(), Obj: last})
 	}
 }
 

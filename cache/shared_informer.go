@@ -36,6 +36,7 @@ type sharedIndexInformer struct {
 	shell         *reflectorShell // what the watch error handler is given
 	packing       packing         // of what comes as objects
 	meters        *meters         // for client-go's provider of metrics; nil: there is none
+	tracer        kinform.Tracer  // of the handlers' calls; nil: none
 	scoping       sync.Mutex      // held while the scope changes
 	// scope is the present one; nil: that which it was made with.
 	scope atomic.Pointer[kinform.Scope]

@@ -3,6 +3,8 @@
 //
 //	kinform.Options{Tracer: tracing.New(otel.GetTracerProvider())}
 //
+// Informers of the drop-ins get it by cache.SetTracer; their handlers get no context.
+//
 // For each call of a handler there is a span, which begins when the event came into the store
 // and ends when the handler has returned. In it is one of the handler's call alone; the
 // handler gets its context, so that what the handler does with that context is part of it. What lies

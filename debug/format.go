@@ -5,28 +5,9 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/kinform/kinform/internal/humane"
 )
-
-// thousands writes a number in groups of three digits.
-func thousands[N int | int64 | uint64](n N) string {
-	s := strconv.FormatInt(int64(n), 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// size writes a number of bytes with three digits or fewer.
-func size[N int | int64](bytes N) string {
-	v, units := float64(bytes), []string{"B", "kB", "MB", "GB", "TB"}
-	for v >= 999.5 && len(units) > 1 {
-		v, units = v/1000, units[1:]
-	}
-	if v < 9.95 && v != float64(int64(v)) {
-		return fmt.Sprintf("%.1f %s", v, units[0])
-	}
-	return fmt.Sprintf("%.0f %s", v, units[0])
-}
 
 // age writes how long something lasted, as precisely as people care for.
 func age(d time.Duration) string {
@@ -64,7 +45,7 @@ func rate(perSecond float64) string {
 	case perSecond < 9.95:
 		return strconv.FormatFloat(perSecond, 'f', 1, 64)
 	}
-	return thousands(int64(perSecond + 0.5))
+	return humane.Thousands(int64(perSecond + 0.5))
 }
 
 // clock writes a time of the day.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kinform/kinform/describe"
+	"github.com/kinform/kinform/internal/humane"
 )
 
 // detail is one informer.
@@ -121,19 +122,19 @@ func (w *watcher) history() []moment {
 func (w *watcher) holds(d describe.Description) []setting {
 	m := w.engine.Memory()
 	all := []setting{
-		{"as the server sent it", size(d.Store.Bytes)},
-		{"held in", size(d.Store.Packed)},
-		{"changed lately, in the heap", size(m.Young)},
-		{"outside the heap", fmt.Sprintf("%s, of which %s live", size(m.Mapped), size(m.Live))},
-		{"decoded for readers", size(m.Kept)},
-		{"decoded in passing", size(m.Passing)},
-		{"common parts", size(m.Shared)},
+		{"as the server sent it", humane.Size(d.Store.Bytes)},
+		{"held in", humane.Size(d.Store.Packed)},
+		{"changed lately, in the heap", humane.Size(m.Young)},
+		{"outside the heap", fmt.Sprintf("%s, of which %s live", humane.Size(m.Mapped), humane.Size(m.Live))},
+		{"decoded for readers", humane.Size(m.Kept)},
+		{"decoded in passing", humane.Size(m.Passing)},
+		{"common parts", humane.Size(m.Shared)},
 	}
 	for _, e := range d.Store.Decoded {
-		all = append(all, setting{"decoded: " + e.Why, fmt.Sprintf("%s objects, %s", thousands(e.Objects), size(e.Bytes))})
+		all = append(all, setting{"decoded: " + e.Why, fmt.Sprintf("%s objects, %s", humane.Thousands(e.Objects), humane.Size(e.Bytes))})
 	}
 	if d.Store.Rejected > 0 {
-		all = append(all, setting{"rejected", fmt.Sprintf("%s objects, last %s", thousands(d.Store.Rejected), d.Store.LastRejected)})
+		all = append(all, setting{"rejected", fmt.Sprintf("%s objects, last %s", humane.Thousands(d.Store.Rejected), d.Store.LastRejected)})
 	}
 	return all
 }
@@ -175,7 +176,7 @@ func settings(d describe.Description) []setting {
 	}
 	for _, src := range d.Status.Sources {
 		counts := fmt.Sprintf("version %s, %s lists, %s watches, %s forgotten versions, %s stale events",
-			src.Version, thousands(src.Lists), thousands(src.Watches), thousands(src.Expired), thousands(src.Stale))
+			src.Version, humane.Thousands(src.Lists), humane.Thousands(src.Watches), humane.Thousands(src.Expired), humane.Thousands(src.Stale))
 		all = append(all, setting{src.Source, counts}, setting{"snapshot", src.Snapshot})
 	}
 	return slices.DeleteFunc(all, func(s setting) bool { return s.Value == "" })
@@ -192,7 +193,7 @@ func limit(bytes int64) string {
 	if bytes == 0 {
 		return ""
 	}
-	return size(bytes)
+	return humane.Size(bytes)
 }
 
 func duration(d describe.Duration) string {

@@ -7,16 +7,18 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
+
+	"github.com/kinform/kinform/internal/humane"
 )
 
 //go:embed page
 var assets embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"size":     size[int],
-	"size64":   size[int64],
-	"count":    thousands[int],
-	"count64":  thousands[uint64],
+	"size":     humane.Size[int],
+	"size64":   humane.Size[int64],
+	"count":    humane.Thousands[int],
+	"count64":  humane.Thousands[uint64],
 	"clock":    clock,
 	"stamp":    stamp,
 	"to":       address,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kinform/kinform/describe"
+	"github.com/kinform/kinform/internal/humane"
 )
 
 // row is an informer at a glance.
@@ -130,21 +131,21 @@ func (r row) Text(cell string) string {
 	case "cause":
 		return r.cause()
 	case "objects":
-		return thousands(r.Objects)
+		return humane.Thousands(r.Objects)
 	case "bytes":
-		return size(r.Bytes)
+		return humane.Size(r.Bytes)
 	case "memory":
-		return size(r.Memory)
+		return humane.Size(r.Memory)
 	case "rate":
 		return rate(r.EventsPerSecond)
 	case "peak":
 		return rate(peak(r.Rates))
 	case "events":
-		return thousands(r.Events)
+		return humane.Thousands(r.Events)
 	case "stale":
 		return ago(time.Duration(r.Staleness * float64(time.Second)))
 	case "backlog":
-		return thousands(r.Backlog)
+		return humane.Thousands(r.Backlog)
 	case "behind":
 		return r.behind()
 	case "since":
@@ -179,7 +180,7 @@ func (r row) behind() string {
 	var parts []string
 	for _, h := range r.Handlers {
 		if h.Backlog > 0 && len(parts) < 3 {
-			parts = append(parts, fmt.Sprintf("%s %s", h.Name, thousands(h.Backlog)))
+			parts = append(parts, fmt.Sprintf("%s %s", h.Name, humane.Thousands(h.Backlog)))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/kinform/kinform/internal/humane"
 )
 
 // The two sides.
@@ -115,13 +117,13 @@ type benchRow struct {
 }
 
 var benchRows = []benchRow{
-	{"objects", func(m measurement) float64 { return float64(m.Objects) }, func(m measurement) string { return thousands(m.Objects) }, true},
+	{"objects", func(m measurement) float64 { return float64(m.Objects) }, func(m measurement) string { return humane.Thousands(m.Objects) }, true},
 	{"synced in", func(m measurement) float64 { return m.Sync.Seconds() }, func(m measurement) string { return short(m.Sync) }, false},
-	{"changes seen", func(m measurement) float64 { return float64(m.Events) }, func(m measurement) string { return thousands(m.Events) }, true},
+	{"changes seen", func(m measurement) float64 { return float64(m.Events) }, func(m measurement) string { return humane.Thousands(m.Events) }, true},
 	{"CPU time", func(m measurement) float64 { return m.CPU.Seconds() }, func(m measurement) string { return short(m.CPU) }, false},
-	{"received", func(m measurement) float64 { return float64(m.Received) }, func(m measurement) string { return size(m.Received) }, false},
-	{"memory", func(m measurement) float64 { return float64(m.Memory) }, func(m measurement) string { return size(m.Memory) }, false},
-	{"peak memory", func(m measurement) float64 { return float64(m.Peak) }, func(m measurement) string { return size(m.Peak) }, false},
+	{"received", func(m measurement) float64 { return float64(m.Received) }, func(m measurement) string { return humane.Size(m.Received) }, false},
+	{"memory", func(m measurement) float64 { return float64(m.Memory) }, func(m measurement) string { return humane.Size(m.Memory) }, false},
+	{"peak memory", func(m measurement) float64 { return float64(m.Peak) }, func(m measurement) string { return humane.Size(m.Peak) }, false},
 }
 
 // show prints the result.

@@ -23,6 +23,8 @@ import (
 
 	kinformdynamic "github.com/kinform/kinform/dynamicinformer"
 	kinforminformers "github.com/kinform/kinform/informers"
+
+	"github.com/kinform/kinform/internal/humane"
 )
 
 // newBenchSide is the command of one side: it reads its job from its input.
@@ -107,7 +109,7 @@ func (s *side) wait(ctx context.Context, srv *server) error {
 			return nil
 		}
 		if n%20 == 0 {
-			s.say(fmt.Sprintf("%d of %d synced, %s, %s", done, len(s.synced), count(s.handled.Load(), "object"), size(s.received.Load())))
+			s.say(fmt.Sprintf("%d of %d synced, %s, %s", done, len(s.synced), humane.Count(s.handled.Load(), "object"), humane.Size(s.received.Load())))
 		}
 		select {
 		case <-tick.C:
@@ -129,7 +131,7 @@ func (s *side) watch(ctx context.Context) {
 	for {
 		select {
 		case <-tick.C:
-			s.say(fmt.Sprintf("%s, watching for another %s", count(s.handled.Load(), "event"), max(0, time.Until(end)).Round(time.Second)))
+			s.say(fmt.Sprintf("%s, watching for another %s", humane.Count(s.handled.Load(), "event"), max(0, time.Until(end)).Round(time.Second)))
 		case <-ctx.Done():
 			return
 		}

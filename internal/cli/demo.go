@@ -11,6 +11,7 @@ import (
 
 	"github.com/kinform/kinform/apisim"
 	"github.com/kinform/kinform/apisim/cluster"
+	"github.com/kinform/kinform/internal/humane"
 )
 
 // demoFlags are those of kinform demo.
@@ -116,7 +117,7 @@ func (f *demoFlags) run(ctx context.Context, s *screen, p printer) (err error) {
 	}
 	s.note(fmt.Sprintf("A Kubernetes API server runs in this process, at %s.", api.URL()))
 	s.note(fmt.Sprintf("Its cluster of %s was made in %s and makes %g changes a second.",
-		count(d.simulator.Totals().Sum(), "object"), short(time.Since(began)), f.rate))
+		humane.Count(d.simulator.Totals().Sum(), "object"), short(time.Since(began)), f.rate))
 	s.note("Have a look, in another terminal: " + f.kubectl(api.URL()))
 	if f.page != "off" {
 		p, err := openPage(f.page, "kinform demo", "", d.targets)
@@ -194,19 +195,19 @@ func (d *demo) run(ctx context.Context) error {
 // report writes the totals.
 func (d *demo) report(memory int64, checked int, err error) {
 	h := holdingsOf(d.targets)
-	check := fmt.Sprintf("the cache equals the server's list: %s, field by field", count(checked, "object"))
+	check := fmt.Sprintf("the cache equals the server's list: %s, field by field", humane.Count(checked, "object"))
 	if err != nil {
 		check = "failed"
 	}
 	merged := "every one was delivered"
 	if h.merged > 0 {
-		merged = thousands(h.merged) + " merged into later ones, as the output was slow"
+		merged = humane.Thousands(h.merged) + " merged into later ones, as the output was slow"
 	}
 	s := d.screen
 	s.note("")
-	s.note(fmt.Sprintf("events   %s in %s: %s; %s", thousands(d.totals.events()), short(d.ended.Sub(d.began)), d.totals.byKind(), merged))
+	s.note(fmt.Sprintf("events   %s in %s: %s; %s", humane.Thousands(d.totals.events()), short(d.ended.Sub(d.began)), d.totals.byKind(), merged))
 	s.note(fmt.Sprintf("objects  %s, %s as the server sent them, held in %s: %s bytes for each",
-		thousands(h.objects), size(h.bytes), size(h.packed), thousands(h.perObject())))
-	s.note(fmt.Sprintf("memory   %s for all of this process: API server, living cluster and cache", size(memory)))
+		humane.Thousands(h.objects), humane.Size(h.bytes), humane.Size(h.packed), humane.Thousands(h.perObject())))
+	s.note(fmt.Sprintf("memory   %s for all of this process: API server, living cluster and cache", humane.Size(memory)))
 	s.note("check    " + check)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kinform/kinform"
 	"github.com/kinform/kinform/internal/diff"
+	"github.com/kinform/kinform/internal/humane"
 )
 
 // demoResource is a resource that the demo watches as controllers do: typed, and
@@ -97,10 +98,10 @@ func keyOf(obj metav1.Object) string {
 // a server's list; "" if there is none.
 func difference[T object](cache kinform.Lister[T], delivered map[string]string, listed map[string]T) string {
 	if n := cache.Len(); n != len(listed) {
-		return fmt.Sprintf("it has %s, the server %d", count(n, "object"), len(listed))
+		return fmt.Sprintf("it has %s, the server %d", humane.Count(n, "object"), len(listed))
 	}
 	if len(delivered) != len(listed) {
-		return fmt.Sprintf("the events add up to %s, the server has %d", count(len(delivered), "object"), len(listed))
+		return fmt.Sprintf("the events add up to %s, the server has %d", humane.Count(len(delivered), "object"), len(listed))
 	}
 	for key, got := range cache.All() {
 		want, ok := listed[key]

@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/kinform/kinform/internal/humane"
 )
 
 // phraseOf says in a phrase what an object is like: what happened for an Event,
@@ -33,7 +35,7 @@ func phraseOf(obj map[string]any) string {
 		parts = append(parts, kind)
 	}
 	if n := entries(obj, "data") + entries(obj, "binaryData"); n > 0 {
-		parts = append(parts, count(n, "key"))
+		parts = append(parts, humane.Count(n, "key"))
 	}
 	return strings.Join(parts, ", ")
 }

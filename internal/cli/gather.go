@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/kinform/kinform/internal/humane"
 )
 
 // errInterrupted ends a command that was interrupted before it had its answer.
@@ -51,7 +53,7 @@ func gathered(targets []*target) string {
 	var parts []string
 	for _, t := range targets {
 		objects, bytes := t.received()
-		parts = append(parts, fmt.Sprintf("%s %s, %s", t.name, count(objects, "object"), size(bytes)))
+		parts = append(parts, fmt.Sprintf("%s %s, %s", t.name, humane.Count(objects, "object"), humane.Size(bytes)))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -65,7 +67,7 @@ func showGathering(s *screen, targets []*target, settled <-chan struct{}) {
 		for _, t := range targets {
 			if !t.inf.HasSynced() {
 				objects, bytes := t.received()
-				parts = append(parts, fmt.Sprintf("%s %s, %s", t.name, count(objects, "object"), size(bytes)))
+				parts = append(parts, fmt.Sprintf("%s %s, %s", t.name, humane.Count(objects, "object"), humane.Size(bytes)))
 			}
 		}
 		if len(parts) > 0 {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kinform/kinform/internal/humane"
 	"github.com/kinform/kinform/internal/redact"
 )
 
@@ -45,7 +46,7 @@ func (q *query) show(s *screen) error {
 	case len(all) == 0:
 		s.note("nothing found")
 	case next != "":
-		s.note(fmt.Sprintf("%s more; go on with --continue %s", thousands(len(all)-len(page)), next))
+		s.note(fmt.Sprintf("%s more; go on with --continue %s", humane.Thousands(len(all)-len(page)), next))
 	}
 	return nil
 }
@@ -215,7 +216,7 @@ func (q *query) showCounts(s *screen, path string) error {
 	case len(counts) == 0:
 		s.note("nothing found")
 	case rest > 0:
-		s.note(thousands(rest) + " more")
+		s.note(humane.Thousands(rest) + " more")
 	}
 	return nil
 }
@@ -234,7 +235,7 @@ func (q *query) countsText(s *screen, counts []valueCount) (string, error) {
 	t := &table{head: []string{"OBJECTS", "RESOURCE", "VALUE"}}
 	t.numbers(1)
 	for _, c := range counts {
-		t.add(thousands(c.Objects), c.Resource, c.Value)
+		t.add(humane.Thousands(c.Objects), c.Resource, c.Value)
 	}
 	return strings.Join(t.painted(s.colours, s.width()), "\n") + "\n", nil
 }

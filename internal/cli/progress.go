@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kinform/kinform/internal/humane"
 )
 
 // refresh is how often the line of progress is written again.
@@ -42,7 +44,7 @@ func (s *session) syncing() string {
 			continue
 		}
 		objects, bytes := t.received()
-		parts = append(parts, fmt.Sprintf("%s %s, %s", t.name, count(objects, "object"), size(bytes)))
+		parts = append(parts, fmt.Sprintf("%s %s, %s", t.name, humane.Count(objects, "object"), humane.Size(bytes)))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -53,8 +55,8 @@ func (s *session) syncing() string {
 // living gives the totals so far.
 func (s *session) living() string {
 	h := holdingsOf(s.targets)
-	return s.screen.fit(fmt.Sprintf("%s held in %s; %s (%s) in %s", count(h.objects, "object"), size(h.packed),
-		count(s.totals.events(), "event"), s.totals.byKind(), time.Since(s.began).Truncate(time.Second)))
+	return s.screen.fit(fmt.Sprintf("%s held in %s; %s (%s) in %s", humane.Count(h.objects, "object"), humane.Size(h.packed),
+		humane.Count(s.totals.events(), "event"), s.totals.byKind(), time.Since(s.began).Truncate(time.Second)))
 }
 
 // showPanel writes the panel anew each second, once anything is synced.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kinform/kinform"
+	"github.com/kinform/kinform/internal/humane"
 )
 
 // serveFlags are those of kinform serve.
@@ -125,7 +126,7 @@ func (s *service) run(ctx context.Context, p *page) error {
 	running.Wait()
 	h := holdingsOf(s.targets)
 	s.screen.note(fmt.Sprintf("served for %s: %s, %s as the server sent them, held in %s",
-		short(time.Since(began)), count(h.objects, "object"), size(h.bytes), size(h.packed)))
+		short(time.Since(began)), humane.Count(h.objects, "object"), humane.Size(h.bytes), humane.Size(h.packed)))
 	return failed
 }
 
@@ -137,7 +138,7 @@ func (s *service) attend(ctx context.Context, t *target, began time.Time) {
 	for {
 		select {
 		case <-synced:
-			s.screen.note(fmt.Sprintf("watching %s: %s, synced in %s", t.title(), count(t.inf.Status().Objects, "object"), short(time.Since(began))))
+			s.screen.note(fmt.Sprintf("watching %s: %s, synced in %s", t.title(), humane.Count(t.inf.Status().Objects, "object"), short(time.Since(began))))
 			synced = nil
 		case <-t.alarm:
 			reported = notes.reportTrouble(t, t.trouble(), reported)

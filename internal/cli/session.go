@@ -12,6 +12,7 @@ import (
 
 	"github.com/kinform/kinform"
 	"github.com/kinform/kinform/internal/diff"
+	"github.com/kinform/kinform/internal/humane"
 	"github.com/kinform/kinform/internal/redact"
 )
 
@@ -177,7 +178,7 @@ func (s *session) attend(ctx context.Context, t *target) {
 		case <-synced:
 			st := t.inf.Status()
 			s.screen.note(fmt.Sprintf("watching %s: %s, %s held in %s, synced in %s", t.title(),
-				count(st.Objects, "object"), size(st.Bytes), size(st.Packed), short(time.Since(s.began))))
+				humane.Count(st.Objects, "object"), humane.Size(st.Bytes), humane.Size(st.Packed), short(time.Since(s.began))))
 			synced = nil
 		case <-t.alarm:
 			trouble := t.trouble()

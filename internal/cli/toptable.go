@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kinform/kinform/internal/hot"
+	"github.com/kinform/kinform/internal/humane"
 )
 
 // recently is for how long a finding stands in the live table after it happened last.
@@ -89,14 +90,14 @@ func rowsBy(r hot.Report, by string) []hot.Row {
 // atMost is the number of changes, marked where it may be too high.
 func atMost(r hot.Row) string {
 	if r.Over > 0 {
-		return "≤" + thousands(r.Changes)
+		return "≤" + humane.Thousands(r.Changes)
 	}
-	return thousands(r.Changes)
+	return humane.Thousands(r.Changes)
 }
 
 func topCells(by string, r hot.Row) []string {
 	if by != "object" {
-		return []string{thousands(r.Added), thousands(r.Updated), thousands(r.Deleted), r.Name}
+		return []string{humane.Thousands(r.Added), humane.Thousands(r.Updated), humane.Thousands(r.Deleted), r.Name}
 	}
 	return []string{r.Resource + " " + r.Name, some(r.Managers, 2), some(r.Fields, 2)}
 }

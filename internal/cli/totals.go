@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/kinform/kinform"
+	"github.com/kinform/kinform/internal/humane"
 )
 
 // totals counts what happened. Its methods may be called by many goroutines.
@@ -45,7 +46,7 @@ func (t *totals) byKind() string {
 	defer t.mu.Unlock()
 	var parts []string
 	for _, k := range []kinform.EventType{kinform.EventAdded, kinform.EventUpdated, kinform.EventDeleted} {
-		parts = append(parts, thousands(t.kinds[k])+" "+string(k))
+		parts = append(parts, humane.Thousands(t.kinds[k])+" "+string(k))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -84,13 +85,13 @@ func (h holdings) perObject() int64 { return h.packed / int64(max(1, h.objects))
 // summary is the last line of a session.
 func (s *session) summary() string {
 	h := holdingsOf(s.targets)
-	line := fmt.Sprintf("%s (%s) in %s; %s held", count(s.totals.events(), "event"), s.totals.byKind(),
-		short(s.ended.Sub(s.began)), count(h.objects, "object"))
+	line := fmt.Sprintf("%s (%s) in %s; %s held", humane.Count(s.totals.events(), "event"), s.totals.byKind(),
+		short(s.ended.Sub(s.began)), humane.Count(h.objects, "object"))
 	if h.merged > 0 {
-		line += fmt.Sprintf("; %s merged into later ones, as the output was slow", thousands(h.merged))
+		line += fmt.Sprintf("; %s merged into later ones, as the output was slow", humane.Thousands(h.merged))
 	}
 	if h.rejected > 0 {
-		line += fmt.Sprintf("; %s could not be read", count(h.rejected, "object"))
+		line += fmt.Sprintf("; %s could not be read", humane.Count(h.rejected, "object"))
 	}
 	if len(h.waiting) > 0 {
 		line += "; never synced: " + strings.Join(h.waiting, ", ")

@@ -395,6 +395,7 @@ var changing = []struct {
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "server:6443"},
 	{regexp.MustCompile(` in=[0-9a-z.µ]+`), " in=…"},
 	{regexp.MustCompile(` stack=.*"`), " stack=…"},
+	{regexp.MustCompile(`after \d+ failed attempts?`), "after N failed attempts"},
 	{regexp.MustCompile(`(from|to|version|byte|after|has)([= ])\d+`), "$1${2}N"},
 	{regexp.MustCompile(`\|`), `\|`},
 }

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/humane"
 )
 
 // ErrUnordered says that a server's resource versions cannot be compared: they are no
@@ -119,7 +120,7 @@ func (e *WaitError) Error() string {
 	s := e.Source
 	text := fmt.Sprintf("%s: waited for version %q, is at %q and %s: %v", s.Source, e.ResourceVersion, s.ResourceVersion, s.State, e.Err)
 	if s.Cause != nil {
-		text += fmt.Sprintf("; %d failed attempts (%s): %v", s.Attempts, s.Reason, s.Cause)
+		text += fmt.Sprintf("; %s (%s): %v", humane.Count(s.Attempts, "failed attempt"), s.Reason, s.Cause)
 	}
 	return text
 }

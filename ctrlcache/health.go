@@ -19,6 +19,7 @@ import (
 	"github.com/kinform/kinform/describe"
 	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/dropin"
+	"github.com/kinform/kinform/internal/humane"
 	"github.com/kinform/kinform/internal/inside"
 )
 
@@ -155,9 +156,9 @@ func (m *member) whyNot() error {
 	case m.ended.Err() != nil:
 		return fmt.Errorf("%s: the cache has stopped", s.Source)
 	case s.Cause != nil:
-		return fmt.Errorf("%s: %d failed attempts (%s): %w", s.Source, s.Attempts, s.Reason, s.Cause)
+		return fmt.Errorf("%s: %s (%s): %w", s.Source, humane.Count(s.Attempts, "failed attempt"), s.Reason, s.Cause)
 	default:
-		return fmt.Errorf("%s: still %s, %d objects so far", s.Source, s.State, s.Listed)
+		return fmt.Errorf("%s: still %s, %s so far", s.Source, s.State, humane.Count(s.Listed, "object"))
 	}
 }
 

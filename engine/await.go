@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/kinform/kinform/internal/humane"
 )
 
 // Object names an object that somebody waits for.
@@ -34,7 +36,7 @@ func (e *WaitError) Error() string {
 	s := e.Status
 	text := fmt.Sprintf("%s: waited for version %q, is at %q and %s: %v", s.Source, e.Version.String(), s.Version.String(), s.State, e.Err)
 	if s.Cause != nil {
-		text += fmt.Sprintf("; %d failed attempts (%s): %v", s.Attempts, s.Reason, s.Cause)
+		text += fmt.Sprintf("; %s (%s): %v", humane.Count(s.Attempts, "failed attempt"), s.Reason, s.Cause)
 	}
 	return text
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/kinform/kinform/internal/humane"
 )
 
 // Informer is a collection with the reflectors that fill it.
@@ -199,11 +201,11 @@ func (e *SyncError) Error() string {
 	s := e.Status
 	switch {
 	case s.Cause != nil:
-		return fmt.Sprintf("%s not synced after %d failed attempts (%s): %v", s.Source, s.Attempts, s.Reason, s.Cause)
+		return fmt.Sprintf("%s not synced after %s (%s): %v", s.Source, humane.Count(s.Attempts, "failed attempt"), s.Reason, s.Cause)
 	case s.State == Idle:
 		return fmt.Sprintf("%s not synced: the informer was not run: %v", s.Source, e.Err)
 	}
-	return fmt.Sprintf("%s not synced: still %s, %d objects so far: %v", s.Source, s.State, s.Listed, e.Err)
+	return fmt.Sprintf("%s not synced: still %s, %s so far: %v", s.Source, s.State, humane.Count(s.Listed, "object"), e.Err)
 }
 
 // Unwrap gives the cause and what ended the wait, for errors.Is and errors.As.

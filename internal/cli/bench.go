@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
@@ -19,7 +20,7 @@ type benchFlags struct {
 
 func newBench(s *screen) *cobra.Command {
 	var f benchFlags
-	cmd := &cobra.Command{
+	return f.command(&cobra.Command{
 		Use:   "bench RESOURCE...",
 		Short: "Measure what client-go and kinform would take for a cluster's objects",
 		Long: `Run informers of each RESOURCE with client-go, and with kinform's packages of the
@@ -36,33 +37,25 @@ RESOURCE and the choice of the cluster are those of kinform watch.`,
 		Example: `  kinform bench pods -A                  the pods of all namespaces
   kinform bench po,deploy,cm -A --for 1m and a minute of their changes
   kinform bench all -A -o json | jq .    everything, for other programs`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return badUsage(cmd, "which resource? For example: kinform bench pods -A")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case f.format != "table" && f.format != "json":
-				return badUsage(cmd, fmt.Sprintf("-o %s is not known: use table or json", f.format))
-			case f.lasts < 0:
-				return badUsage(cmd, fmt.Sprintf("--for %s is in the past", f.lasts))
-			}
-			if err := f.selection.check(cmd); err != nil {
-				return err
-			}
-			return f.run(cmd.Context(), s, args)
-		},
-	}
-	fl := cmd.Flags()
-	fl.SortFlags = false
-	f.selection.flags(fl)
+	}, verb{
+		example: "kinform bench pods -A", formats: []string{"table", "json"}, flags: f.flags, check: f.check,
+		run: func(ctx context.Context, args []string) error { return f.run(ctx, s, args) },
+	})
+}
+
+func (f *benchFlags) flags(fl *pflag.FlagSet) {
 	fl.StringVarP(&f.format, "output", "o", "table", "how the result is shown: table or json")
 	fl.DurationVar(&f.lasts, "for", 10*time.Second, "how long each side watches after it has synced")
-	f.connection.flags(fl)
-	f.complete(cmd, "table", "json")
-	return cmd
+}
+
+func (f *benchFlags) check(cmd *cobra.Command) error {
+	switch {
+	case f.format != "table" && f.format != "json":
+		return badUsage(cmd, fmt.Sprintf("-o %s is not known: use table or json", f.format))
+	case f.lasts < 0:
+		return badUsage(cmd, fmt.Sprintf("--for %s is in the past", f.lasts))
+	}
+	return nil
 }
 
 // benchJob is what one side has to do.
@@ -92,10 +85,7 @@ func (r benchResource) where() string {
 
 func (f *benchFlags) run(ctx context.Context, s *screen, args []string) error {
 	_, targets, err := f.targets(ctx, args)
-	switch {
-	case ctx.Err() != nil:
-		return errInterrupted
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	job := benchJob{Lasts: f.lasts}

@@ -20,7 +20,7 @@ type demoFlags struct {
 	objects    int
 	rate       float64
 	seed       int64
-	lasts      time.Duration
+	lasts      lasting
 	kubeconfig string
 	page       string
 }
@@ -35,8 +35,8 @@ pods, deployments, statefulsets, nodes and events. Nothing has to be installed,
 and nothing is left behind.
 
 Workloads roll out, scale, crash and go at the chosen rate. kubectl works on the
-cluster, too, and a page shows the informers as they run. At the end it is checked that what was watched equals what the
-server lists.`,
+cluster, too, and a page shows the informers as they run. At the end it is checked
+that what was watched equals what the server lists.`,
 		Example: `  kinform demo                                 until Ctrl-C
   kinform demo --for 10s                       for ten seconds
   kinform demo --objects 20000 --rate 500      a larger and busier one
@@ -58,7 +58,7 @@ server lists.`,
 	fl.IntVar(&f.objects, "objects", 1000, "about how many objects the cluster has")
 	fl.Float64Var(&f.rate, "rate", 5, "how many changes a second")
 	fl.Int64Var(&f.seed, "seed", 1, "another seed is another cluster")
-	fl.DurationVar(&f.lasts, "for", 0, "end after this time, such as 10s (default: at Ctrl-C)")
+	f.lasts.flags(fl)
 	f.output.flags(fl)
 	fl.StringVar(&f.kubeconfig, "write-kubeconfig", "", "write a kubeconfig to `FILE` while the demo runs")
 	fl.StringVar(&f.page, "page", "127.0.0.1:0", "where the page is that shows the informers; port 0 is one that is free, off is none")
@@ -71,8 +71,9 @@ func (f *demoFlags) check(cmd *cobra.Command, s *screen) (printer, error) {
 		return nil, badUsage(cmd, fmt.Sprintf("--objects %d: there must be some", f.objects))
 	case f.rate <= 0:
 		return nil, badUsage(cmd, fmt.Sprintf("--rate %g: there must be some", f.rate))
-	case f.lasts < 0:
-		return nil, badUsage(cmd, fmt.Sprintf("--for %s is in the past", f.lasts))
+	}
+	if err := f.lasts.check(cmd); err != nil {
+		return nil, err
 	}
 	if f.page != "off" {
 		if err := checkPageAddress(cmd, "--page", f.page, false); err != nil {
@@ -128,7 +129,7 @@ func (f *demoFlags) run(ctx context.Context, s *screen, p printer) (err error) {
 		s.note("or in a browser: " + p.url)
 	}
 	s.note("")
-	ctx, cancel := limited(ctx, f.lasts)
+	ctx, cancel := f.lasts.limited(ctx)
 	defer cancel()
 	return d.run(ctx)
 }

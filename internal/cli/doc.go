@@ -18,7 +18,8 @@
 // informers until they have synced (gather.go), to describe them, and to query what they
 // hold (query.go). bench.go starts the program again for each side (benchparent.go,
 // benchside.go). Completion and manual pages are made of the commands themselves
-// (completion.go, man.go).
+// (completion.go, man.go). What the commands over resources share is in command.go, how
+// long they may take in limit.go, and what was not read by then in unread.go.
 //
 // Everything that goes wrong is reported by problem.go: what, why, and what to do.
 //

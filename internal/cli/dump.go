@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kinform/kinform"
 	"github.com/kinform/kinform/describe"
@@ -21,7 +22,7 @@ type dumpFlags struct {
 
 func newDump(s *screen) *cobra.Command {
 	var f dumpFlags
-	cmd := &cobra.Command{
+	return f.command(&cobra.Command{
 		Use:   "dump RESOURCE...",
 		Short: "Show how informers of a cluster's resources are set up, and how they are doing",
 		Long: `Run an informer of each RESOURCE until it has synced, and show all of its running
@@ -33,27 +34,15 @@ that does not sync in time is shown with what keeps it; the exit code is then 1.
 		Example: `  kinform dump pods                          the current namespace
   kinform dump deploy,po,nodes -A            several resources
   kinform dump secrets -A -o json | jq .     for other programs`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return badUsage(cmd, "which resource? For example: kinform dump pods")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(cmd); err != nil {
-				return err
-			}
-			return f.run(cmd.Context(), s, args)
-		},
-	}
-	fl := cmd.Flags()
-	fl.SortFlags = false
-	f.selection.flags(fl)
+	}, verb{
+		example: "kinform dump pods", formats: []string{"text", "json"}, flags: f.flags, check: f.check,
+		run: func(ctx context.Context, args []string) error { return f.run(ctx, s, args) },
+	})
+}
+
+func (f *dumpFlags) flags(fl *pflag.FlagSet) {
 	fl.StringVarP(&f.format, "output", "o", "text", "how it is shown: text or json")
 	fl.DurationVar(&f.patient, "timeout", 30*time.Second, "how long to wait for the sync")
-	f.connection.flags(fl)
-	f.complete(cmd, "text", "json")
-	return cmd
 }
 
 func (f *dumpFlags) check(cmd *cobra.Command) error {
@@ -63,16 +52,18 @@ func (f *dumpFlags) check(cmd *cobra.Command) error {
 	case f.patient <= 0:
 		return badUsage(cmd, fmt.Sprintf("--timeout %s leaves no time", f.patient))
 	}
-	return f.selection.check(cmd)
+	return nil
 }
 
 func (f *dumpFlags) run(ctx context.Context, s *screen, args []string) error {
+	ctx, cancel := limited(ctx, "--timeout", f.patient)
+	defer cancel()
 	srv, targets, err := f.targets(ctx, args)
-	if err != nil || len(targets) == 0 {
+	if err != nil {
 		return err
 	}
 	watching := func(t *target) bool { return t.inf.HasSynced() && t.inf.Status().State() == kinform.StateWatching }
-	return gather(ctx, s, f.patient, targets, srv, watching, func() error {
+	return gather(ctx, s, targets, srv, watching, func() error {
 		var all []describe.Description
 		for _, t := range targets {
 			all = append(all, t.inf.Describe())

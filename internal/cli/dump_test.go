@@ -107,7 +107,7 @@ func TestDumpOfAServerThatDoesNotAnswer(t *testing.T) {
 	s := newServer(t)
 	defer s.Inject(apisim.Fault{Match: apisim.Match{Resource: "pods"}, Hang: true})()
 	code, out, notes := run(t, "dump", "--kubeconfig", s.kubeconfig, "pods", "--timeout", "300ms")
-	if code != 1 || !strings.Contains(notes, "pods in namespace default has not synced in the time given\n  give more with --timeout") ||
+	if code != 1 || !strings.Contains(notes, "nothing was read of pods in namespace default: "+s.URL()+" has not answered within --timeout 300ms\n  check the way to") ||
 		!strings.Contains(out, "state               listing") {
 		t.Errorf("exit code %d, said %q, output\n%s", code, notes, out)
 	}

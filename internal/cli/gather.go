@@ -2,8 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -11,41 +11,31 @@ import (
 	"github.com/kinform/kinform/internal/humane"
 )
 
-// errInterrupted ends a command that was interrupted before it had its answer.
-var errInterrupted = errors.New("interrupted before the answer was there")
-
 // gather runs the targets' informers, with progress, until each has what is enough, or
-// will not have it. Then it calls use, while they still run. The error is that of use, or
-// the first problem of a target.
-func gather(ctx context.Context, s *screen, patient time.Duration, targets []*target, srv *server, enough func(*target) bool, use func() error) error {
-	running, stop := context.WithCancel(ctx)
-	wait, cancel := context.WithTimeout(ctx, patient)
-	defer cancel()
+// will not have it; ctx says how long that may take. Then it calls use, while they still
+// run. The error is that of use, or the problems of the targets.
+func gather(ctx context.Context, s *screen, targets []*target, srv *server, enough func(*target) bool, use func() error) error {
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var informers, waiters, progress sync.WaitGroup
 	defer informers.Wait()
 	defer stop()
-	problems := make([]error, len(targets))
+	found := make(problems, len(targets))
 	settled := make(chan struct{})
 	for i, t := range targets {
 		informers.Go(func() { _ = t.inf.Run(running) }) // it was not running
-		waiters.Go(func() { problems[i] = t.settle(wait, srv, enough) })
+		waiters.Go(func() { found[i] = t.settle(ctx, srv, enough) })
 	}
 	progress.Go(func() { showGathering(s, targets, settled) })
 	waiters.Wait()
 	close(settled)
 	progress.Wait()
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && timeUpOf(ctx) == nil {
 		return fmt.Errorf("%w; so far: %s", errInterrupted, gathered(targets))
 	}
 	if err := use(); err != nil {
 		return err
 	}
-	for _, err := range problems {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return slices.DeleteFunc(found, func(p *problem) bool { return p == nil }).err()
 }
 
 // gathered is what has come of each target.
@@ -83,7 +73,7 @@ func showGathering(s *screen, targets []*target, settled <-chan struct{}) {
 }
 
 // settle waits until a target has what is enough, or has no hope to.
-func (t *target) settle(ctx context.Context, srv *server, enough func(*target) bool) error {
+func (t *target) settle(ctx context.Context, srv *server, enough func(*target) bool) *problem {
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
 	for {
@@ -93,10 +83,10 @@ func (t *target) settle(ctx context.Context, srv *server, enough func(*target) b
 			return nil
 		case trouble != nil && hopeless(trouble.Cause):
 			return explain("cannot watch "+t.title(), trouble.Cause, srv)
-		case ctx.Err() != nil && trouble != nil:
-			return explain("cannot watch "+t.title(), trouble.Cause, srv)
+		case timeUpOf(ctx) != nil:
+			return t.unread(timeUpOf(ctx), srv)
 		case ctx.Err() != nil:
-			return &problem{what: t.title() + " has not synced in the time given", do: "give more with --timeout"}
+			return nil // interrupted
 		}
 		select {
 		case <-look.C:

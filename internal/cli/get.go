@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kinform/kinform"
 	"github.com/kinform/kinform/internal/near"
@@ -35,7 +36,7 @@ var getFormats = []string{"table", "json", "yaml", "name"}
 
 func newGet(s *screen) *cobra.Command {
 	var f getFlags
-	cmd := &cobra.Command{
+	return f.command(&cobra.Command{
 		Use:   "get RESOURCE...",
 		Short: "Query a cluster's objects: several kinds, by fields, sorted, in pages",
 		Long: `Read the objects of each RESOURCE into a cache and query it. Fields are read from
@@ -59,22 +60,13 @@ cannot be read, the others are shown, and the exit code is 1.`,
   kinform get pods -A --by spec.nodeName=node-1 -o name
   kinform get deploy -A --sort-by spec.replicas --desc --limit 20 --columns spec.replicas
   kinform get nodes -o json | jq .`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return badUsage(cmd, "which resource? For example: kinform get pods")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(cmd); err != nil {
-				return err
-			}
-			return f.run(cmd.Context(), s, args)
-		},
-	}
-	fl := cmd.Flags()
-	fl.SortFlags = false
-	f.selection.flags(fl)
+	}, verb{
+		example: "kinform get pods", formats: getFormats, flags: f.flags, check: f.check,
+		run: func(ctx context.Context, args []string) error { return f.run(ctx, s, args) },
+	})
+}
+
+func (f *getFlags) flags(fl *pflag.FlagSet) {
 	fl.StringArrayVar(&f.where, "where", nil, "only objects with this `FIELD`, such as spec.nodeName=node-1; may be repeated")
 	fl.StringVar(&f.by, "by", "", "index by this `FIELD`: how many objects have which value, or, with =VALUE, those that have it")
 	fl.StringVar(&f.sortBy, "sort-by", "", "sort by this `FIELD` (default: by resource, namespace and name)")
@@ -85,9 +77,6 @@ cannot be read, the others are shown, and the exit code is 1.`,
 	fl.StringSliceVar(&f.columns, "columns", nil, "`FIELDS` to show in the table")
 	fl.BoolVar(&f.managed, "show-managed-fields", false, "with -o json and yaml: metadata.managedFields, too")
 	fl.DurationVar(&f.patient, "timeout", 5*time.Minute, "how long to wait for the objects")
-	f.connection.flags(fl)
-	f.complete(cmd, getFormats...)
-	return cmd
 }
 
 // check finds what is wrong with the flags before any server is asked.
@@ -125,7 +114,7 @@ func (f *getFlags) check(cmd *cobra.Command) error {
 			return badUsage(cmd, err.Error())
 		}
 	}
-	return f.selection.check(cmd)
+	return nil
 }
 
 // index is what --by says: a path, and, with "=", a value.
@@ -138,10 +127,9 @@ func (f *getFlags) index() whereClause {
 }
 
 func (f *getFlags) run(ctx context.Context, s *screen, args []string) error {
+	ctx, cancel := limited(ctx, "--timeout", f.patient)
+	defer cancel()
 	srv, targets, err := f.targets(ctx, args)
-	if ctx.Err() != nil {
-		return errInterrupted
-	}
 	if err != nil {
 		return err
 	}
@@ -156,7 +144,7 @@ func (f *getFlags) run(ctx context.Context, s *screen, args []string) error {
 		return err
 	}
 	synced := func(t *target) bool { return t.inf.HasSynced() }
-	return gather(ctx, s, f.patient, targets, srv, synced, func() error { return q.show(s) })
+	return gather(ctx, s, targets, srv, synced, func() error { return q.show(s) })
 }
 
 // checkPaths refuses fields that no object can have.

@@ -54,7 +54,7 @@ func explain(what string, err error, srv *server) *problem {
 	case isUnreachable(err):
 		p.do = fmt.Sprintf("check that %s is the right address (from %s) and that the server runs", srv.config.Host, srv.from)
 	case isTimeout(err):
-		p.do = fmt.Sprintf("check the way to %s (from %s): network, VPN, proxy", srv.config.Host, srv.from)
+		p.do = srv.checkWay()
 	}
 	return p
 }

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
@@ -46,17 +45,29 @@ func newCatalogue(ctx context.Context, srv *server) (*catalogue, error) {
 	if err != nil {
 		return nil, &problem{what: "the configuration of " + srv.from + " cannot be used", why: innermost(err), cause: err}
 	}
-	cached := memory.NewMemCacheClient(client)
-	_, lists, err := discovery.ToDiscoveryInterfaceWithContext(cached).ServerGroupsAndResourcesWithContext(ctx)
+	groups, lists, err := client.ServerGroupsAndResourcesWithContext(ctx)
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return nil, explain("cannot talk to "+srv.config.Host, err, srv)
 	}
-	groups, err := restmapper.GetAPIGroupResources(cached)
+	known := answered{groups: groups, lists: lists}
+	mapped, err := restmapper.GetAPIGroupResources(known)
 	if err != nil {
 		return nil, explain("cannot talk to "+srv.config.Host, err, srv)
 	}
-	mapper := restmapper.NewShortcutExpander(restmapper.NewDiscoveryRESTMapper(groups), cached, nil)
+	mapper := restmapper.NewShortcutExpander(restmapper.NewDiscoveryRESTMapper(mapped), known, nil)
 	return &catalogue{server: srv, lists: lists, mapper: mapper}, nil
+}
+
+// answered is what a server has said about itself. Whoever looks something up gets that:
+// client-go's caches would ask again, at each look, for groups that do not answer.
+type answered struct {
+	discovery.DiscoveryInterface
+	groups []*metav1.APIGroup
+	lists  []*metav1.APIResourceList
+}
+
+func (a answered) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
+	return a.groups, a.lists, nil
 }
 
 // everything is the word for all that a server has.

@@ -46,22 +46,29 @@ func (s *selection) check(cmd *cobra.Command) error {
 }
 
 // targets connects and returns a target for each resource of the command line.
-// There are none if ctx ends meanwhile.
+// If ctx ends meanwhile, the error says that the time is up, or is errInterrupted.
 func (s *selection) targets(ctx context.Context, args []string) (*server, []*target, error) {
 	srv, err := s.load()
 	if err != nil {
 		return nil, nil, err
 	}
 	c, err := newCatalogue(ctx, srv)
-	if err != nil {
-		if ctx.Err() != nil {
-			err = nil // interrupted: nothing has happened yet
+	if ctx.Err() != nil {
+		what := "nothing was read"
+		if !s.optional {
+			what += " of " + strings.Join(args, ", ")
 		}
+		return srv, nil, undiscovered(ctx, what, srv)
+	}
+	if err != nil {
 		return srv, nil, err
 	}
 	resources, err := c.find(args, s.optional)
 	if err != nil {
 		return srv, nil, err
+	}
+	if len(resources) == 0 {
+		return srv, nil, &problem{what: srv.config.Host + " serves none of the usual resources", do: "name some: kubectl api-resources shows what the server has"}
 	}
 	var targets []*target
 	for _, r := range resources {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kinform/kinform"
 	"github.com/kinform/kinform/internal/humane"
@@ -19,12 +20,12 @@ type serveFlags struct {
 	selection
 	address   string
 	tokenFile string
-	lasts     time.Duration
+	lasts     lasting
 }
 
 func newServe(s *screen) *cobra.Command {
 	var f serveFlags
-	cmd := &cobra.Command{
+	return f.command(&cobra.Command{
 		Use:   "serve RESOURCE...",
 		Short: "Serve a page that shows informers of a cluster's resources as they run",
 		Long: `Run an informer of each RESOURCE and serve a page that shows them: what each is
@@ -35,54 +36,40 @@ are never shown. Every view is there as JSON, too.
 The page is for this machine, unless --address says otherwise: then whoever opens
 it needs the token in --token-file, as http://…/?token=… or as a bearer token.
 
-RESOURCE and the choice of the cluster are those of kinform watch. Ctrl-C ends it.`,
+RESOURCE and the choice of the cluster are those of kinform watch. Ctrl-C ends it.
+If a resource has not been read when the time of --for is up, the exit code is 1.`,
 		Example: `  kinform serve pods,deploy,nodes -A                 http://127.0.0.1:7070
   kinform serve pods --address 127.0.0.1:0           a port that is free
   kinform serve pods --address :7070 --token-file t  for others, who need the token
   curl http://127.0.0.1:7070/overview.json           for other programs`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return badUsage(cmd, "which resource? For example: kinform serve pods")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(cmd); err != nil {
-				return err
-			}
-			return f.run(cmd.Context(), s, args)
-		},
-	}
-	fl := cmd.Flags()
-	fl.SortFlags = false
-	f.selection.flags(fl)
-	fl.StringVar(&f.address, "address", "127.0.0.1:7070", "where the page is; port 0 is one that is free")
-	fl.StringVar(&f.tokenFile, "token-file", "", "`FILE` with the token that the page wants")
-	fl.DurationVar(&f.lasts, "for", 0, "end after this time, such as 30s (default: at Ctrl-C)")
-	f.connection.flags(fl)
-	return cmd
+	}, verb{
+		example: "kinform serve pods", endless: true, flags: f.flags, check: f.check,
+		run: func(ctx context.Context, args []string) error { return f.run(ctx, s, args) },
+	})
 }
 
-// check finds what is wrong with the flags before any server is asked.
+func (f *serveFlags) flags(fl *pflag.FlagSet) {
+	fl.StringVar(&f.address, "address", "127.0.0.1:7070", "where the page is; port 0 is one that is free")
+	fl.StringVar(&f.tokenFile, "token-file", "", "`FILE` with the token that the page wants")
+	f.lasts.flags(fl)
+}
+
 func (f *serveFlags) check(cmd *cobra.Command) error {
-	if err := f.selection.check(cmd); err != nil {
+	if err := f.lasts.check(cmd); err != nil {
 		return err
-	}
-	if f.lasts < 0 {
-		return badUsage(cmd, fmt.Sprintf("--for %s is in the past", f.lasts))
 	}
 	return checkPageAddress(cmd, "--address", f.address, f.tokenFile != "")
 }
 
 func (f *serveFlags) run(ctx context.Context, s *screen, args []string) error {
-	ctx, cancel := limited(ctx, f.lasts)
+	ctx, cancel := f.lasts.limited(ctx)
 	defer cancel()
 	token, err := readToken(f.tokenFile)
 	if err != nil {
 		return err
 	}
 	srv, targets, err := f.targets(ctx, args)
-	if err != nil || len(targets) == 0 {
+	if err != nil {
 		return err
 	}
 	p, err := openPage(f.address, "kinform serve", token, targets)
@@ -106,25 +93,26 @@ type service struct {
 }
 
 func (s *service) run(ctx context.Context, p *page) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
 	began := time.Now()
-	var running sync.WaitGroup
+	var informers sync.WaitGroup
 	for _, t := range s.targets {
-		running.Go(func() { _ = t.inf.Run(ctx) }) // it was not running
-		running.Go(func() { s.attend(ctx, t, began) })
+		informers.Go(func() { _ = t.inf.Run(running) }) // it was not running
+		informers.Go(func() { s.attend(running, t, began) })
 	}
 	var failed error
 	select {
 	case <-ctx.Done():
+		failed = unread(ctx, s.targets, s.server)
 	case err := <-p.ended:
 		if p.ended <- err; !errors.Is(err, http.ErrServerClosed) {
 			failed = &problem{what: "cannot serve the page any longer", why: innermost(err), cause: err}
 		}
 	}
-	cancel()
-	running.Wait()
 	h := holdingsOf(s.targets)
+	stop()
+	informers.Wait()
 	s.screen.note(fmt.Sprintf("served for %s: %s, %s as the server sent them, held in %s",
 		short(time.Since(began)), humane.Count(h.objects, "object"), humane.Size(h.bytes), humane.Size(h.packed)))
 	return failed

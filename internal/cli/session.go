@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,12 +25,15 @@ type session struct {
 	targets []*target
 	initial bool // show each object that is there at the start, too
 	live    bool // keep a line with totals on the terminal
+	// optional means that nobody asked for these targets: one that is refused is left out.
+	optional bool
 	// observe, if set, is called for every event.
 	observe func(t *target, kind kinform.EventType, key, version string)
 	// panel, if set, is what stands below everything else on a terminal, written anew
 	// each second.
 	panel func() []string
-	// report, if set, is called at the end, before the summary.
+	// report, if set, is called at the end, before the summary, unless the time is up and
+	// nothing was read.
 	report func() error
 	// finish, if set, is called instead of both, while the informers still run.
 	finish func(context.Context) error
@@ -70,7 +74,7 @@ func (s *session) run(ctx context.Context) error {
 	s.screen.setPanel(nil)
 	err := context.Cause(ctx)
 	if !isProblem(err) {
-		err = s.end(running, err)
+		err = s.end(ctx, running)
 	}
 	stop()
 	informers.Wait()
@@ -82,29 +86,23 @@ func isProblem(err error) bool {
 	return errors.As(err, &p)
 }
 
-// errTimeUp ends a session that was to last so long.
-var errTimeUp = errors.New("the time is up")
-
-// end does what is left to do when a session was ended from outside. If it had
-// its time and nothing came of it, that is a problem.
-func (s *session) end(ctx context.Context, why error) error {
+// end does what is left to do when a session was ended from outside, by ctx. If it had
+// its time and something was not read by then, that is a problem.
+func (s *session) end(ctx, running context.Context) error {
 	if s.finish != nil {
-		return s.finish(ctx)
+		return s.finish(running)
 	}
-	if s.report != nil {
+	if h := holdingsOf(s.targets); s.report != nil && (timeUpOf(ctx) == nil || len(h.waiting) < len(s.targets)) {
 		if err := s.report(); err != nil {
 			return err
 		}
 	}
 	s.screen.note(s.summary())
-	if h := holdingsOf(s.targets); !errors.Is(why, errTimeUp) || len(h.waiting) < len(s.targets) {
-		return nil
-	}
-	if trouble := s.targets[0].trouble(); trouble != nil {
-		return explain("cannot watch "+s.targets[0].title(), trouble.Cause, s.server)
-	}
-	return &problem{what: "nothing has synced in the time given", do: "give more with --for"}
+	return unread(ctx, slices.DeleteFunc(slices.Clone(s.targets), s.excused), s.server)
 }
+
+// excused reports whether nobody asked for a target that was given up.
+func (s *session) excused(t *target) bool { return s.optional && t.lost != nil }
 
 // handler counts a target's events and shows them.
 func (s *session) handler(t *target) func(context.Context, kinform.Event[*unstructured.Unstructured]) {
@@ -214,6 +212,7 @@ func (s *session) giveUp(t *target, cause error) {
 	p := explain("cannot watch "+t.title(), cause, s.server)
 	s.leaving.Lock()
 	defer s.leaving.Unlock()
+	t.lost = p
 	t.end(p)
 	working := 0
 	for _, other := range s.targets {

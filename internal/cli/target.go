@@ -23,6 +23,7 @@ type target struct {
 	resource string // its plural, without a group
 	inf      *informer
 	alarm    alarm
+	lost     *problem // why it was given up, if it was
 
 	sub *kinform.Subscription
 	run context.Context // ends when this target, or all, are given up

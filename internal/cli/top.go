@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kinform/kinform"
 	"github.com/kinform/kinform/internal/diff"
@@ -23,7 +24,7 @@ type topFlags struct {
 	by     []string
 	rows   int
 	format string
-	lasts  time.Duration
+	lasts  lasting
 }
 
 // groups are what changes can be counted by.
@@ -39,7 +40,7 @@ var usually = []string{
 
 func newTop(s *screen) *cobra.Command {
 	var f topFlags
-	cmd := &cobra.Command{
+	return f.command(&cobra.Command{
 		Use:   "top [RESOURCE...]",
 		Short: "Show what changes most, who changes it, and controllers that fight",
 		Long: `Count the changes of a cluster's objects by kind, namespace, object and field
@@ -49,7 +50,8 @@ a sentence.
 
 Who made a change is read from the objects' managed fields. On a terminal the
 table is live; the report comes at the end, after --for or at Ctrl-C. Elsewhere
-there is only the report. Rates are of the last ten seconds or so.
+there is only the report. Rates are of the last ten seconds or so. If a
+RESOURCE has not been read when the time of --for is up, the exit code is 1.
 
 RESOURCE and the choice of the cluster are those of kinform watch; "all" is
 everything that the server has. Without one, these are watched:
@@ -58,23 +60,17 @@ everything that the server has. Without one, these are watched:
   kinform top deploy,hpa -n shop --for 30s  a report of half a minute
   kinform top all -A --by manager           who writes, over all resources
   kinform top -A --for 1m -o json | jq .findings`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(cmd); err != nil {
-				return err
-			}
-			return f.run(cmd.Context(), s, args)
-		},
-	}
-	fl := cmd.Flags()
-	fl.SortFlags = false
-	f.selection.flags(fl)
+	}, verb{
+		formats: []string{"table", "json"}, endless: true, flags: f.flags, check: f.check,
+		run: func(ctx context.Context, args []string) error { return f.run(ctx, s, args) },
+	})
+}
+
+func (f *topFlags) flags(fl *pflag.FlagSet) {
 	fl.StringSliceVar(&f.by, "by", groups, "what to count by: "+near.Or(groups)+", or several")
 	fl.IntVar(&f.rows, "rows", 10, "how many of each are shown")
 	fl.StringVarP(&f.format, "output", "o", "table", "how the report is shown: table or json")
-	fl.DurationVar(&f.lasts, "for", 0, "end after this time, such as 30s (default: at Ctrl-C)")
-	f.connection.flags(fl)
-	f.complete(cmd, "table", "json")
-	return cmd
+	f.lasts.flags(fl)
 }
 
 // wrapped lists words in lines of a help text.
@@ -104,24 +100,22 @@ func (f *topFlags) check(cmd *cobra.Command) error {
 		return badUsage(cmd, fmt.Sprintf("-o %s is not known: use table or json", f.format))
 	case f.rows <= 0:
 		return badUsage(cmd, fmt.Sprintf("--rows %d: there must be some", f.rows))
-	case f.lasts < 0:
-		return badUsage(cmd, fmt.Sprintf("--for %s is in the past", f.lasts))
 	}
-	return f.selection.check(cmd)
+	return f.lasts.check(cmd)
 }
 
 func (f *topFlags) run(ctx context.Context, s *screen, args []string) error {
 	if len(args) == 0 {
 		f.optional, args = true, usually
 	}
+	ctx, cancel := f.lasts.limited(ctx)
+	defer cancel()
 	srv, targets, err := f.targets(ctx, args)
-	if err != nil || len(targets) == 0 {
+	if err != nil {
 		return err
 	}
-	ctx, cancel := limited(ctx, f.lasts)
-	defer cancel()
 	top := &top{tracker: hot.NewTracker(time.Now(), 0)}
-	session := &session{screen: s, printer: top, server: srv, targets: targets}
+	session := &session{screen: s, printer: top, server: srv, targets: targets, optional: f.optional}
 	session.report = func() error {
 		text, err := f.render(s, top.tracker.Report(session.ended, f.rows))
 		if err == nil {

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,7 +27,7 @@ func (s *selection) command(cmd *cobra.Command, v verb) *cobra.Command {
 		if len(args) == 0 && v.example != "" {
 			return badUsage(cmd, "which resource? For example: "+v.example)
 		}
-		return nil
+		return checkNames(cmd, args)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := v.check(cmd); err != nil {
@@ -47,4 +49,21 @@ func (s *selection) command(cmd *cobra.Command, v verb) *cobra.Command {
 	s.connection.flags(fl)
 	s.complete(cmd, v.formats...)
 	return cmd
+}
+
+// checkNames refuses what cannot name an object: "pods/", "pods/shop/web-0".
+func checkNames(cmd *cobra.Command, args []string) error {
+	for _, arg := range args {
+		for word := range strings.SplitSeq(arg, ",") {
+			plural, name, one := strings.Cut(word, "/")
+			namespace, inside, several := strings.Cut(name, "/")
+			switch {
+			case several:
+				return badUsage(cmd, fmt.Sprintf("%q names no object: write %s/%s -n %s, with the namespace apart", word, plural, inside, namespace))
+			case one && name == "":
+				return badUsage(cmd, fmt.Sprintf("%q names no object: write %s/NAME for one, or %s for all", word, plural, plural))
+			}
+		}
+	}
+	return nil
 }

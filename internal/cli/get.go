@@ -114,7 +114,35 @@ func (f *getFlags) check(cmd *cobra.Command) error {
 			return badUsage(cmd, err.Error())
 		}
 	}
-	return nil
+	return f.checkBy(cmd)
+}
+
+// checkBy refuses what --by cannot do, and what has no meaning where it counts.
+func (f *getFlags) checkBy(cmd *cobra.Command) error {
+	by := f.index()
+	switch {
+	case f.by == "" || by.op == "=":
+		return nil
+	case by.op != "":
+		return badUsage(cmd, fmt.Sprintf("--by %s: it is FIELD=VALUE, for the objects with that value, or FIELD, which counts those of each; --where compares with %s",
+			f.by, near.Or([]string{"!=", "<", "<=", ">", ">="})))
+	}
+	var given string
+	switch {
+	case f.format == "name":
+		given = "-o name"
+	case f.after != "":
+		given = "--continue"
+	case f.sortBy != "":
+		given = "--sort-by"
+	case len(f.columns) > 0:
+		given = "--columns"
+	case f.managed:
+		given = "--show-managed-fields"
+	default:
+		return nil
+	}
+	return badUsage(cmd, fmt.Sprintf("%s is for objects, and --by %s counts values: give --by %s=VALUE for the objects", given, f.by, f.by))
 }
 
 // index is what --by says: a path, and, with "=", a value.

@@ -35,6 +35,7 @@ func TestCompletion(t *testing.T) {
 		{"bench --kubeconfig FILE --context kin", "kinform-demo"},
 		{"get pods -o ", "table json yaml name"},
 		{"dump pods -o ", "text json"},
+		{"demo --po", "--port"},
 		{"serve --kubeconfig FILE statefuls", "statefulsets"},
 		{"completion ", "bash zsh fish"},
 		{"wat", "watch"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ type demoFlags struct {
 	rate       float64
 	seed       int64
 	lasts      lasting
+	port       int
 	kubeconfig string
 	page       string
 }
@@ -41,7 +43,8 @@ that what was watched equals what the server lists.`,
   kinform demo --for 10s                       for ten seconds
   kinform demo --objects 20000 --rate 500      a larger and busier one
   kinform demo -o diff                         as a patch shows it
-  kinform demo --page 127.0.0.1:7070           the page at an address of your choice
+  kinform demo --port 6443                     the API server at a port of your choice
+  kinform demo --page 127.0.0.1:7070           and the page at an address of your choice
   kinform demo --write-kubeconfig demo.yaml    and then, in another terminal:
     kubectl --kubeconfig demo.yaml get pods -A --watch`,
 		Args: noArguments,
@@ -61,6 +64,7 @@ that what was watched equals what the server lists.`,
 	f.lasts.flags(fl)
 	f.output.flags(fl)
 	fl.StringVar(&f.kubeconfig, "write-kubeconfig", "", "write a kubeconfig to `FILE` while the demo runs")
+	fl.IntVar(&f.port, "port", 0, "port of the API server on 127.0.0.1; 0 is one that is free")
 	fl.StringVar(&f.page, "page", "127.0.0.1:0", "where the page is that shows the informers; port 0 is one that is free, off is none")
 	return cmd
 }
@@ -71,6 +75,8 @@ func (f *demoFlags) check(cmd *cobra.Command, s *screen) (printer, error) {
 		return nil, badUsage(cmd, fmt.Sprintf("--objects %d: there must be some", f.objects))
 	case f.rate <= 0:
 		return nil, badUsage(cmd, fmt.Sprintf("--rate %g: there must be some", f.rate))
+	case f.port < 0 || f.port > math.MaxUint16:
+		return nil, badUsage(cmd, fmt.Sprintf("--port %d is no port: it is 0, for one that is free, to %d", f.port, math.MaxUint16))
 	}
 	if err := f.lasts.check(cmd); err != nil {
 		return nil, err
@@ -94,9 +100,10 @@ type demo struct {
 
 func (f *demoFlags) run(ctx context.Context, s *screen, p printer) (err error) {
 	began := time.Now()
-	api, err := apisim.Start(apisim.Options{ManagedFields: true})
+	api, err := apisim.Start(apisim.Options{Addr: fmt.Sprintf("127.0.0.1:%d", f.port), ManagedFields: true})
 	if err != nil {
-		return &problem{what: "cannot start the demo's API server", why: innermost(err), cause: err}
+		return &problem{what: fmt.Sprintf("cannot start the demo's API server at port %d", f.port), why: innermost(err), cause: err,
+			do: "choose another one with --port; 0 is one that is free"}
 	}
 	defer func() { err = errors.Join(err, api.Close()) }()
 	d, err := f.newDemo(api, s, p)

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -60,6 +62,17 @@ func TestDemoReplacesNoFile(t *testing.T) {
 	}
 	if raw, err := os.ReadFile(path); err != nil || string(raw) != "precious" {
 		t.Errorf("the file is now %q, %v", raw, err)
+	}
+}
+
+// TestDemoAtAPort: one that is taken shows that the server wants it.
+func TestDemoAtAPort(t *testing.T) {
+	taken := must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	defer func() { _ = taken.Close() }()
+	port := strconv.Itoa(taken.Addr().(*net.TCPAddr).Port)
+	code, _, notes := run(t, "demo", "--objects", "50", "--port", port)
+	if code != exitBad || !strings.Contains(notes, "cannot start the demo's API server at port "+port) || !strings.Contains(notes, "choose another one with --port") {
+		t.Errorf("exit code %d, said %q", code, notes)
 	}
 }
 

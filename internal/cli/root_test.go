@@ -24,6 +24,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"demo", "--rate", "0"}, "--rate 0: there must be some"},
 		{[]string{"demo", "--page", ":7070"}, "--page :7070 can be reached from elsewhere"},
 		{[]string{"demo", "--page", "x"}, `--page "x" is no address`},
+		{[]string{"demo", "--port", "70000"}, "--port 70000 is no port: it is 0, for one that is free, to 65535"},
 		{[]string{"watch", "pods/default/web-0"}, "write pods/web-0 -n default"},
 		{[]string{"serve"}, "which resource?"},
 		{[]string{"serve", "pods", "--for", "-1s"}, "--for -1s is in the past"},

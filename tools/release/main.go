@@ -52,6 +52,10 @@ func release(ctx context.Context, version, clone string) error {
 	if err := ready(ctx, top, version); err != nil {
 		return err
 	}
+	all, err := output(ctx, top, "git", "tag", "--list", "v*")
+	if err != nil {
+		return err
+	}
 	work, err := os.MkdirTemp("", "kinform-release")
 	if err != nil {
 		return err
@@ -67,7 +71,7 @@ func release(ctx context.Context, version, clone string) error {
 		return fmt.Errorf("a program that requires %s cannot be built: %w", version, err)
 	}
 	fmt.Printf("%s works. To publish it, run this again with -keep FOLDER, look at its last commit, and then\n", version)
-	fmt.Printf("  git -C FOLDER push --atomic https://%s HEAD:main %s\n", rootModule, strings.Join(tags(version), " "))
+	fmt.Printf("  git -C FOLDER push --atomic https://%s HEAD:%s %s\n", rootModule, branch(version, strings.Fields(all)), strings.Join(tags(version), " "))
 	return nil
 }
 
@@ -96,16 +100,15 @@ func ready(ctx context.Context, top, version string) error {
 	if !strings.Contains(string(changes), "\n## "+version) {
 		return fmt.Errorf("CHANGELOG.md has no section %q: rename \"Unreleased\"", "## "+version)
 	}
-	old, err := output(ctx, top, "git", "tag", "--list", "v*")
+	all, err := output(ctx, top, "git", "tag", "--list", "v*")
 	if err != nil {
 		return err
 	}
-	for t := range strings.FieldsSeq(old) {
-		if semver.Compare(t, version) >= 0 {
-			return fmt.Errorf("there is a tag %s already", t)
-		}
+	contained, err := output(ctx, top, "git", "tag", "--list", "v*", "--merged", "HEAD")
+	if err != nil {
+		return err
 	}
-	return nil
+	return follows(version, strings.Fields(all), strings.Fields(contained))
 }
 
 // tag makes the clone, with the commit and the tags of the version.

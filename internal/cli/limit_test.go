@@ -11,9 +11,17 @@ import (
 	"github.com/kinform/kinform/internal/console"
 )
 
+// discoveryNeverEnds leaves it to the flags to bound discovery.
+func discoveryNeverEnds(t *testing.T) {
+	usual := discoveryTimeout
+	discoveryTimeout = time.Hour
+	t.Cleanup(func() { discoveryTimeout = usual })
+}
+
 // TestMuteServer: a server that never answers is a failure, told when the time is up, and
 // not when discovery gives up by itself.
 func TestMuteServer(t *testing.T) {
+	discoveryNeverEnds(t)
 	s := newServer(t)
 	defer s.Inject(apisim.Fault{Hang: true})()
 	for _, tt := range []struct{ args, of string }{
@@ -38,6 +46,7 @@ func TestMuteServer(t *testing.T) {
 // TestMuteGroup: of a server that gives its groups one by one, a mute one costs no more
 // than the time that is given.
 func TestMuteGroup(t *testing.T) {
+	discoveryNeverEnds(t)
 	s := newServerWith(t, apisim.Options{Front: func(server http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			r.Header.Set("Accept", "application/json")

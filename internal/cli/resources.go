@@ -18,8 +18,9 @@ import (
 	"github.com/kinform/kinform/internal/near"
 )
 
-// discoveryTimeout bounds the first contact with a server: a person waits for it.
-const discoveryTimeout = 10 * time.Second
+// discoveryTimeout bounds the first contact with a server: a person waits for it. It is a
+// variable for tests of what bounds it further.
+var discoveryTimeout = 10 * time.Second
 
 // resource is something that a server can list and watch.
 type resource struct {

@@ -14,14 +14,20 @@ import (
 )
 
 func TestDemo(t *testing.T) {
-	code, out, notes := run(t, "demo", "--for", "2s", "--objects", "200", "--rate", "100", "-o", "json")
+	p := start(t, "demo", "--objects", "200", "--rate", "100", "-o", "json")
+	for _, kind := range []string{"pods", "deployments", "statefulsets", "nodes", "events"} {
+		p.notes.Await(t, "watching "+kind+": ")
+	}
+	p.out.Await(t, `"added"`)
+	p.out.Await(t, `"updated"`)
+	code := p.timeIsUp(t)
+	out, notes := p.out.String(), p.notes.String()
 	if code != 0 {
 		t.Fatalf("exit code %d, want 0:\n%s", code, notes)
 	}
 	for _, want := range []string{
 		"A Kubernetes API server runs in this process, at http://127.0.0.1:",
 		"kubectl --server http://127.0.0.1:",
-		"watching pods: ", "watching deployments: ", "watching statefulsets: ", "watching nodes: ", "watching events: ",
 		"events   ", "objects  ", "bytes for each", "memory   ",
 		"check    the cache equals the server's list: ",
 	} {

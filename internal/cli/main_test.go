@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 // program is a run of kinform.
 type program struct {
 	out, notes *console.Console
-	cancel     context.CancelFunc
+	cancel     context.CancelCauseFunc
 	exit       chan int
 }
 
@@ -40,7 +40,7 @@ func start(t *testing.T, args ...string) *program {
 }
 
 func (p *program) begin(t *testing.T, run func(context.Context) int) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	p.cancel, p.exit = cancel, make(chan int, 1)
 	done := make(chan struct{})
 	go func() {
@@ -48,7 +48,7 @@ func (p *program) begin(t *testing.T, run func(context.Context) int) {
 		p.exit <- run(ctx)
 	}()
 	t.Cleanup(func() {
-		cancel()
+		cancel(nil)
 		<-done
 	})
 }
@@ -68,7 +68,14 @@ func (p *program) ended(t *testing.T) int {
 // interrupt does what Ctrl-C does, and returns the exit code.
 func (p *program) interrupt(t *testing.T) int {
 	t.Helper()
-	p.cancel()
+	p.cancel(nil)
+	return p.ended(t)
+}
+
+// timeIsUp does what --for does, and returns the exit code.
+func (p *program) timeIsUp(t *testing.T) int {
+	t.Helper()
+	p.cancel(&timeUp{"--for", time.Minute})
 	return p.ended(t)
 }
 

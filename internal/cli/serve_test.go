@@ -125,8 +125,9 @@ func TestDemoHasAPage(t *testing.T) {
 	if code := p.interrupt(t); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
-	code, _, notes := run(t, "demo", "--objects", "50", "--for", "200ms", "--page", "off")
-	if code != 0 || strings.Contains(notes, "browser") {
-		t.Errorf("without a page: exit code %d, said\n%s", code, notes)
+	p = start(t, "demo", "--objects", "50", "--page", "off")
+	p.notes.Await(t, "watching nodes: 3 objects")
+	if code := p.interrupt(t); code != 0 || strings.Contains(p.notes.String(), "browser") {
+		t.Errorf("without a page: exit code %d, said\n%s", code, p.notes)
 	}
 }

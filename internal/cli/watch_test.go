@@ -218,12 +218,12 @@ func TestServerIsLostAndFound(t *testing.T) {
 
 func TestTimeIsUp(t *testing.T) {
 	s := newServer(t)
-	code, _, notes := run(t, "watch", "--kubeconfig", s.kubeconfig, "pods", "--for", "300ms")
-	if code != 0 || !strings.Contains(notes, "0 events") {
-		t.Errorf("exit code %d, said %q, want 0 and a summary", code, notes)
+	p := s.watch(t, "pods")
+	if code := p.timeIsUp(t); code != 0 || !strings.Contains(p.notes.String(), "0 events") {
+		t.Errorf("exit code %d, said %q, want 0 and a summary", code, p.notes)
 	}
 	s.Inject(apisim.Fault{Match: apisim.Match{Resource: "pods"}, Status: http.StatusInternalServerError})
-	code, _, notes = run(t, "watch", "--kubeconfig", s.kubeconfig, "pods", "--for", "300ms")
+	code, _, notes := run(t, "watch", "--kubeconfig", s.kubeconfig, "pods", "--for", "300ms")
 	if code != 1 || !strings.Contains(notes, "kinform: cannot watch pods in namespace default: ") {
 		t.Errorf("exit code %d, said %q, want 1 and the cause", code, notes)
 	}

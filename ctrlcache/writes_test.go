@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,10 +21,9 @@ import (
 	"github.com/kinform/kinform/ctrlcache"
 )
 
-// TestAfterWrites: what a clientset has written is what the cache's readers get, one at a
-// time and in lists, typed and as metadata.
-func TestAfterWrites(t *testing.T) {
-	e := newEnv(t)
+// afterWrites starts a cache whose reads wait for what the client has written.
+func afterWrites(t *testing.T, e *env) (cache.Cache, typedcorev1.ConfigMapInterface) {
+	t.Helper()
 	var writes kinform.Writes
 	c, err := ctrlcache.AfterWrites(&writes)(e.config, cache.Options{HTTPClient: e.http})
 	if err != nil {
@@ -36,7 +36,14 @@ func TestAfterWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := clientset.CoreV1().ConfigMaps("default")
+	return c, clientset.CoreV1().ConfigMaps("default")
+}
+
+// TestAfterWrites: what a clientset has written is what the cache's readers get, one at a
+// time and in lists, typed and as metadata.
+func TestAfterWrites(t *testing.T) {
+	e := newEnv(t)
+	c, own := afterWrites(t, e)
 	var writers sync.WaitGroup
 	for i := range 4 {
 		writers.Go(func() {
@@ -80,18 +87,7 @@ func TestRemovedWhileWaitedFor(t *testing.T) {
 	e := newEnv(t)
 	watches := apisim.Match{Resource: "configmaps", Verb: "watch"}
 	e.server.Inject(apisim.Fault{Match: watches, HangAfterBytes: 1})
-	var writes kinform.Writes
-	c, err := ctrlcache.AfterWrites(&writes)(e.config, cache.Options{HTTPClient: e.http})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.start(c)
-	cfg := rest.CopyConfig(e.config)
-	cfg.Wrap(writes.Wrap)
-	clientset, err := kubernetes.NewForConfig(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, own := afterWrites(t, e)
 	var list corev1.ConfigMapList
 	if err := c.List(e.ctx, &list); err != nil {
 		t.Fatal(err)
@@ -101,7 +97,7 @@ func TestRemovedWhileWaitedFor(t *testing.T) {
 		asked <- struct{}{}
 		return true
 	}}, Hang: true})
-	if _, err := clientset.CoreV1().ConfigMaps("default").Create(e.ctx, configMap("default", "own", ""), metav1.CreateOptions{}); err != nil {
+	if _, err := own.Create(e.ctx, configMap("default", "own", ""), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error)

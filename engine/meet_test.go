@@ -60,14 +60,21 @@ func TestVerifyWhatLeaves(t *testing.T) {
 	})
 }
 
+// synced runs an informer until it has listed.
+func synced(t *testing.T) (inf *Informer, stop func()) {
+	t.Helper()
+	s := newPlaybook("10", seeds)
+	s.events = make(chan Event, 10)
+	inf = NewInformer(Options{}, ReflectorOptions{}, map[string]Source{"": s})
+	stop = playing(t, inf)
+	synctest.Wait()
+	return inf, stop
+}
+
 // TestClearAfterSelectorsChanged: what was not listed again yet goes, too.
 func TestClearAfterSelectorsChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newPlaybook("10", seeds)
-		s.events = make(chan Event, 10)
-		inf := NewInformer(Options{}, ReflectorOptions{}, map[string]Source{"": s})
-		stop := playing(t, inf)
-		synctest.Wait()
+		inf, stop := synced(t)
 		inf.SetScope(Scope{Sources: map[string]Source{"": &mute{newPlaybook("30", nil)}}, Reselects: true})
 		synctest.Wait()
 		stop()
@@ -131,11 +138,7 @@ func TestFloorDoesNotSink(t *testing.T) {
 // and so does who asks later. It has not synced any more, and does not run again.
 func TestClearEndsWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newPlaybook("10", seeds)
-		s.events = make(chan Event, 10)
-		inf := NewInformer(Options{}, ReflectorOptions{}, map[string]Source{"": s})
-		stop := playing(t, inf)
-		synctest.Wait()
+		inf, stop := synced(t)
 		far := ParseVersion("1000")
 		waits := map[string]func() error{
 			"version": func() error { return inf.WaitFor(t.Context(), far) },

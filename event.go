@@ -146,12 +146,13 @@ func (s *Subscription) Synced() <-chan struct{} { return s.sub.Synced() }
 // WaitSynced waits until the handler has returned from every object of the
 // initial list. The error says what it is waiting for.
 func (s *Subscription) WaitSynced(ctx context.Context) error {
+	over := s.core.Over()
 	var why error
 	select {
 	case <-s.sub.Synced():
 		return nil
-	case <-s.core.Over():
-		why = s.core.WhyOver()
+	case <-over.Done():
+		why = context.Cause(over)
 	case <-ctx.Done():
 		why = context.Cause(ctx)
 	}

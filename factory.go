@@ -159,7 +159,9 @@ func (f *Factory) WaitSynced(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
-	errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, errOther) })
+	errs = slices.DeleteFunc(errs, func(err error) bool { // nobody wants what was released meanwhile
+		return errors.Is(err, errOther) || errors.Is(err, ErrEnded)
+	})
 	return errors.Join(errs...)
 }
 

@@ -32,7 +32,8 @@ type Scoped interface{ SetScope(Scope) error }
 // stays until it is gone. What is followed is the cache of the first informer, so that it
 // has to run. Stopping the subscription leaves the scopes as they are.
 //
-// Possible errors: those of SetScope.
+// Possible errors: those of SetScope. The informers that can change their scope have
+// nothing then.
 func FollowNamespaces[N any](namespaces *Informer[N], s Scope, informers ...Scoped) (*Subscription, error) {
 	if len(s.Namespaces) > 0 || s.Nothing {
 		return nil, fmt.Errorf("kinform: FollowNamespaces: the scope is of %s: it gives selectors only", s)

@@ -12,8 +12,8 @@ import (
 // Lease is the use of an informer of a factory, from Acquire to Release.
 //
 // What is subscribed and indexed through the lease ends with it, and no later than the
-// informer. Once it has ended, its store is empty, and who waits for anything in it gets
-// ErrEnded.
+// informer. Once it has ended with its last lease, its store is empty, and who waits for
+// anything in it gets ErrEnded.
 type Lease[T any] struct {
 	*Informer[T]
 	factory *Factory

@@ -2,8 +2,10 @@ package kinform_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -121,6 +123,43 @@ func TestThousandLeases(t *testing.T) {
 	eventually(t, "goroutines and connections to be as before", func() bool {
 		return connections.Load() <= before.connections && runtime.NumGoroutine() <= before.goroutines
 	})
+}
+
+// TestReleasedWhileTheFactorySyncs: what somebody has let go meanwhile keeps no factory from
+// being synced.
+func TestReleasedWhileTheFactorySyncs(t *testing.T) {
+	s := startSim(t, apisim.Options{})
+	asked := make(chan struct{}, 100)
+	defer s.Inject(apisim.Fault{Match: apisim.Match{Resource: "pods", Func: func(*http.Request) bool {
+		asked <- struct{}{}
+		return true
+	}}, Hang: true})()
+	f, err := kinform.NewFactory(s.Config(), kinform.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Shutdown()
+	pods, err := kinform.Acquire[*corev1.Pod](f, kinform.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kinform.For[*corev1.Node](f, kinform.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	own, synced := make(chan error), make(chan error)
+	go func() { own <- pods.WaitSynced(t.Context()) }()
+	go func() { synced <- f.WaitSynced(t.Context()) }()
+	<-asked
+	pods.Release()
+	if err := <-own; !errors.Is(err, kinform.ErrEnded) {
+		t.Errorf("the wait for the lease: %v", err)
+	}
+	if err := <-synced; err != nil {
+		t.Errorf("the wait for the factory: %v", err)
+	}
 }
 
 // TestGrace: an informer goes on for a while after its last release, in which the next

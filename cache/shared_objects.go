@@ -48,13 +48,9 @@ func SetObjectOptions(informer SharedInformer, o ObjectOptions) error {
 
 // setUp changes an informer of this package that has not started.
 func setUp(informer SharedInformer, change func(*sharedIndexInformer)) error {
-	s, ok := informer.(*sharedIndexInformer)
-	if !ok { // another implementation, perhaps around one of ours
-		inner, ours := informer.GetController().(sharedController)
-		if !ours {
-			return fmt.Errorf("%T is not an informer of this package", informer)
-		}
-		s = inner.sharedIndexInformer
+	s, err := ours(informer)
+	if err != nil {
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

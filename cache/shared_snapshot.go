@@ -19,9 +19,10 @@ import (
 // called, once the server has confirmed what the disk had. What is kept is what the server
 // sent: transforms and index functions run again at each start.
 //
-// Possible errors: that the informer has started, or another scope; that it is none of kinform's factories,
-// gets objects, as those of fake clients do, or tweaks its requests in other ways than by
-// selectors; that the options have no folder, or a key that is none.
+// Possible errors: that the informer has started, or that its scope was changed; that it
+// is none of kinform's factories, gets objects, as those of fake clients do, or tweaks its
+// requests in other ways than by selectors; that the options have no folder, or a key that
+// is none.
 func SetSnapshot(informer SharedInformer, o kinform.SnapshotOptions) error {
 	switch {
 	case o.Dir == "":
@@ -29,8 +30,14 @@ func SetSnapshot(informer SharedInformer, o kinform.SnapshotOptions) error {
 	case len(o.Key) != 0 && len(o.Key) != 32:
 		return fmt.Errorf("kinform: the key of a snapshot has %d bytes: it needs 32", len(o.Key))
 	}
+	own, err := ours(informer)
+	if err != nil {
+		return err
+	}
+	own.scoping.Lock()
+	defer own.scoping.Unlock()
 	var unfit error
-	err := setUp(informer, func(s *sharedIndexInformer) { unfit = s.keepLocked(o) })
+	err = setUp(informer, func(s *sharedIndexInformer) { unfit = s.keepLocked(o) })
 	return errors.Join(err, unfit)
 }
 
@@ -39,7 +46,7 @@ func (s *sharedIndexInformer) keepLocked(o kinform.SnapshotOptions) error {
 	given, ok := s.lw.(*dropin.ListWatch)
 	switch {
 	case s.scope.Load() != nil:
-		return fmt.Errorf("kinform: the scope of %s has been changed: set its snapshot first", s.description)
+		return fmt.Errorf("kinform: the scope of %s has been changed: set its snapshot first, or that of its factory", s.description)
 	case !ok || given.Client == nil:
 		return fmt.Errorf("kinform: %s gets objects, of which there are no snapshots: make the informer with a factory and a client of a server", s.description)
 	case given.Query.Tweak != nil && !given.Grows:

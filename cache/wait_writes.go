@@ -81,7 +81,7 @@ func ours(informer SharedInformer) (*sharedIndexInformer, error) {
 	if s, ok := informer.(*sharedIndexInformer); ok {
 		return s, nil
 	}
-	if inner, ok := informer.GetController().(sharedController); ok {
+	if inner, ok := informer.GetController().(sharedController); ok { // something is around it
 		return inner.sharedIndexInformer, nil
 	}
 	return nil, fmt.Errorf("%T is not an informer of kinform's", informer)

@@ -165,10 +165,14 @@ type Stored struct {
 	// changes are the deltas that changed the store, which are not always those that are
 	// to be delivered.
 	changes []Delta
+	listed  *Partition // it has had its first list by that; nil: it had one before
 }
 
-// Deliver delivers the changes.
+// Deliver tells those who wait for the first list of it, and delivers the changes.
 func (s *Stored) Deliver() {
+	if s.listed != nil {
+		close(s.listed.listed)
+	}
 	if n := len(s.deltas); n > 0 && s.deltas[n-1].Kind == initialEnd {
 		close(s.c.synced)
 	}
@@ -193,9 +197,9 @@ func (c *Collection) Store(p *Partition, list List, version Version) *Stored {
 	c.change(n, inParts(changed, gone), func(t *table, part []indexedChange) { deltas = c.step(t, part, rep, deltas) })
 	p.reach(version)
 	p.confirm()
-	changes := deltas
-	deltas = c.first(p, deltas)
-	return &Stored{Changes: n, Gone: gone, c: c, deltas: deltas, changes: changes}
+	stored := c.first(p, deltas)
+	stored.Changes, stored.Gone = n, gone
+	return stored
 }
 
 // replacement says to step that the changes come from a list.

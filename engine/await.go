@@ -177,12 +177,13 @@ func (inf *Informer) wait(ctx context.Context, r *Reflector, w *waiter, v Versio
 	if r.part.has(inf.Collection, w) { // it came meanwhile
 		return nil
 	}
+	over := inf.Over()
 	var why error
 	select {
 	case <-w.done:
 		why = w.err
-	case <-inf.Over():
-		why = inf.WhyOver()
+	case <-over.Done():
+		why = context.Cause(over)
 	case <-ctx.Done():
 		why = context.Cause(ctx)
 	}

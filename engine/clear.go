@@ -29,11 +29,11 @@ func (inf *Informer) Clear() error {
 		all = append(all, Change{Record: rec, Gone: true})
 	}
 	inf.unsync()
-	inf.Edit(all)
 	for _, r := range inf.all() {
-		r.part.forget()
+		r.part.forget() // first, as an empty store proves nothing
 		r.status.update(func(s *Status) { s.Synced, s.Version = false, Version{} })
 	}
+	inf.Edit(all)
 	inf.resident.releaseAll()
 	inf.finish(ErrEnded)
 	return nil

@@ -23,8 +23,8 @@ type Informer struct {
 	reflectors []*Reflector // the slice is not changed, but replaced
 	running    bool
 	run        context.Context // of the present run; nil while there is none
-	over       chan struct{}   // closed when a run ended by a refusal, made again by the next, and by Clear
-	why        error           // what closed over
+	over       context.Context // done when a run ended by a refusal, made again by the next, and by Clear
+	finish     context.CancelCauseFunc
 }
 
 // numbers are given to informers and subscriptions, so that those who see several of them
@@ -45,7 +45,8 @@ func NewInformer(o Options, ro ReflectorOptions, sources map[string]Source) *Inf
 		namespaces = append(namespaces, ns)
 	}
 	c, parts := NewCollection(o, namespaces...)
-	inf := &Informer{Collection: c, options: ro, over: make(chan struct{}), number: numbers.Add(1)}
+	inf := &Informer{Collection: c, options: ro, number: numbers.Add(1)}
+	inf.over, inf.finish = context.WithCancelCause(context.Background())
 	for i, ns := range namespaces {
 		inf.reflectors = append(inf.reflectors, NewReflector(sources[ns], c, parts[i], ro))
 	}
@@ -106,8 +107,8 @@ func (inf *Informer) start(r *Reflector) {
 		if err := r.Run(ctx); err != nil {
 			now.once.Do(func() {
 				now.refusal = err
-				inf.finish(ErrRefused)
-				now.cancel() // without one part, the whole is wrong
+				inf.finish(ErrRefused) // of this run: there is no other one yet
+				now.cancel()           // without one part, the whole is wrong
 			})
 		}
 	})
@@ -126,10 +127,10 @@ func (inf *Informer) begin() error {
 	switch {
 	case inf.running:
 		return ErrRunning
-	case inf.why == ErrEnded:
+	case context.Cause(inf.over) == ErrEnded:
 		return ErrEnded
-	case inf.why != nil:
-		inf.over, inf.why = make(chan struct{}), nil
+	case inf.over.Err() != nil:
+		inf.over, inf.finish = context.WithCancelCause(context.Background())
 	}
 	inf.running = true
 	return nil
@@ -147,27 +148,12 @@ func (inf *Informer) runs(ctx context.Context) {
 	inf.run = ctx
 }
 
-// finish wakes those who wait for what will not come.
-func (inf *Informer) finish(why error) {
-	inf.mu.Lock()
-	defer inf.mu.Unlock()
-	close(inf.over)
-	inf.why = why
-}
-
-// Over is closed when nothing more will come: the server has refused the informer and
-// the policy had that end Run, or Clear was called. WhyOver tells which.
-func (inf *Informer) Over() <-chan struct{} {
+// Over is done when nothing more will come. Its cause is ErrRefused, where the policy had
+// a refusal end Run, or ErrEnded, after Clear.
+func (inf *Informer) Over() context.Context {
 	inf.mu.Lock()
 	defer inf.mu.Unlock()
 	return inf.over
-}
-
-// WhyOver returns ErrRefused or ErrEnded once Over is closed.
-func (inf *Informer) WhyOver() error {
-	inf.mu.Lock()
-	defer inf.mu.Unlock()
-	return inf.why
 }
 
 // Status returns the status of each reflector: one, or one per namespace.
@@ -220,12 +206,13 @@ func (e *SyncError) Unwrap() []error {
 // is FailFast and the server refuses, or Clear is called, it returns a *SyncError that
 // names the cause; of several namespaces, that of one that fails.
 func (inf *Informer) WaitSynced(ctx context.Context) error {
+	over := inf.Over()
 	var why error
 	select {
 	case <-inf.Synced():
 		return nil
-	case <-inf.Over():
-		why = inf.WhyOver()
+	case <-over.Done():
+		why = context.Cause(over)
 	case <-ctx.Done():
 		why = context.Cause(ctx)
 	}

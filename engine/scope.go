@@ -178,8 +178,14 @@ func (r *Reflector) succeed(before *Reflector, covered bool) {
 	case !before.certain():
 		// Nor is what is stored of it: the list has the last word.
 		r.consistent, r.renewing = true, true
-		// What was read from disk, and is known to subscribers, stays: another file is not added to it.
-		r.late = r.late || before.unconfirmed && r.options.Snapshot.OnlyChanges
+		if before.unconfirmed && r.options.Snapshot.OnlyChanges {
+			// What was read from disk, and is known to subscribers, stays: another file is
+			// not added to it, and an older list is one of a history that went back.
+			r.late = true
+			if r.floor.IsZero() || r.floor.Before(version) {
+				r.floor = version
+			}
+		}
 		return
 	case !covered || before.part.namespace != "" && before.part.namespace != r.part.namespace:
 		return
@@ -277,14 +283,15 @@ func (c *Collection) reparted(ended, came []*Reflector) (complete bool) {
 // it. The error is a *SyncError.
 func (inf *Informer) WaitSyncedIn(ctx context.Context, namespace string) error {
 	return inf.waitIn([]string{namespace}, func(r *Reflector) error {
+		over := inf.Over()
 		var why error
 		select {
 		case <-r.part.hasListed():
 			return nil
 		case <-r.part.ended:
 			return errLeft
-		case <-inf.Over():
-			why = inf.WhyOver()
+		case <-over.Done():
+			why = context.Cause(over)
 		case <-ctx.Done():
 			why = context.Cause(ctx)
 		}

@@ -191,7 +191,8 @@ func (c *Collection) untold(r *Record) bool {
 // first returns what is to be delivered after a partition has come to equal the server:
 // the changes, or everything if nobody was told of what was there. If it was the last
 // partition to do so for the first time, an end is added. The caller holds the writer's lock.
-func (c *Collection) first(p *Partition, changes []Delta) []Delta {
+func (c *Collection) first(p *Partition, changes []Delta) *Stored {
+	stored := &Stored{c: c, changes: changes}
 	deltas := changes
 	if c.restored[p] {
 		c.supersede(changes)
@@ -204,13 +205,14 @@ func (c *Collection) first(p *Partition, changes []Delta) []Delta {
 	}
 	if c.waiting[p] {
 		delete(c.waiting, p)
-		close(p.listed)
+		stored.listed = p
 		if len(c.waiting) == 0 {
 			deltas = append(deltas[:len(deltas):len(deltas)], Delta{Kind: initialEnd})
 		}
 	}
 	c.readableWith(p)
-	return deltas
+	stored.deltas = deltas
+	return stored
 }
 
 // watchTimeout is how long the next watch is asked to last.
@@ -247,7 +249,7 @@ func (r *Reflector) caughtUp(err error) (diverged bool) {
 		}
 	}
 	c.write.Lock()
-	stored := &Stored{c: c, deltas: c.first(r.part, nil)}
+	stored := c.first(r.part, nil)
 	r.part.confirm()
 	r.confirmed()
 	r.part.answer(c, nil, r.incomparable())

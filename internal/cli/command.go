@@ -58,6 +58,8 @@ func checkNames(cmd *cobra.Command, args []string) error {
 			plural, name, one := strings.Cut(word, "/")
 			namespace, inside, several := strings.Cut(name, "/")
 			switch {
+			case several && (namespace == "" || inside == ""):
+				return badUsage(cmd, fmt.Sprintf("%q names no object: write %s/NAME -n NAMESPACE", word, plural))
 			case several:
 				return badUsage(cmd, fmt.Sprintf("%q names no object: write %s/%s -n %s, with the namespace apart", word, plural, inside, namespace))
 			case one && name == "":

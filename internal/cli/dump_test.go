@@ -71,7 +71,7 @@ func TestDumpOfFailure(t *testing.T) {
 	}
 	remove()
 	s.Inject(apisim.Fault{Match: apisim.Match{Resource: "pods"}, Status: http.StatusInternalServerError})
-	code, out, notes = run(t, "dump", "--kubeconfig", s.kubeconfig, "pods", "--timeout", "300ms")
+	code, out, notes = run(t, "dump", "--kubeconfig", s.kubeconfig, "pods", "--timeout", "3s")
 	if code != 1 || !strings.Contains(notes, "cannot watch pods") || !strings.Contains(out, "failing             server-error, ") {
 		t.Errorf("exit code %d, said %q, output\n%s", code, notes, out)
 	}
@@ -106,8 +106,8 @@ func TestNotesArePlain(t *testing.T) {
 func TestDumpOfAServerThatDoesNotAnswer(t *testing.T) {
 	s := newServer(t)
 	defer s.Inject(apisim.Fault{Match: apisim.Match{Resource: "pods"}, Hang: true})()
-	code, out, notes := run(t, "dump", "--kubeconfig", s.kubeconfig, "pods", "--timeout", "300ms")
-	if code != 1 || !strings.Contains(notes, "nothing was read of pods in namespace default: "+s.URL()+" has not answered within --timeout 300ms\n  check the way to") ||
+	code, out, notes := run(t, "dump", "--kubeconfig", s.kubeconfig, "pods", "--timeout", "3s")
+	if code != 1 || !strings.Contains(notes, "nothing was read of pods in namespace default: "+s.URL()+" has not answered within --timeout 3s\n  check the way to") ||
 		!strings.Contains(out, "state               listing") {
 		t.Errorf("exit code %d, said %q, output\n%s", code, notes, out)
 	}

@@ -172,7 +172,12 @@ func (f *getFlags) run(ctx context.Context, s *screen, args []string) error {
 		return err
 	}
 	synced := func(t *target) bool { return t.inf.HasSynced() }
-	return gather(ctx, s, targets, srv, synced, func() error { return q.show(s) })
+	return gather(ctx, s, targets, srv, synced, func() error {
+		if !slices.ContainsFunc(targets, synced) {
+			return nil // an empty answer would be a wrong one
+		}
+		return q.show(s)
+	})
 }
 
 // checkPaths refuses fields that no object can have.

@@ -189,6 +189,22 @@ func TestRefusedKind(t *testing.T) {
 	}
 }
 
+// TestNoAnswerOfNothing: a list without items would be an answer.
+func TestNoAnswerOfNothing(t *testing.T) {
+	s := newServer(t)
+	asked := make(chan struct{}, 100)
+	defer s.Inject(apisim.Fault{Hang: true, Match: apisim.Match{Resource: "pods", Func: func(*http.Request) bool {
+		asked <- struct{}{}
+		return true
+	}}})()
+	p := start(t, "get", "pods", "-o", "json", "--kubeconfig", s.kubeconfig)
+	<-asked
+	code := p.timeIsUp(t)
+	if out, notes := p.out.String(), p.notes.String(); code != 1 || out != "" || !strings.Contains(notes, "nothing was read of pods") {
+		t.Errorf("exit code %d, output %q, said %q", code, out, notes)
+	}
+}
+
 // TestNoReportOfNothing: "nothing has changed" would be an answer.
 func TestNoReportOfNothing(t *testing.T) {
 	s := newServer(t)

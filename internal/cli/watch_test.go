@@ -223,7 +223,7 @@ func TestTimeIsUp(t *testing.T) {
 		t.Errorf("exit code %d, said %q, want 0 and a summary", code, p.notes)
 	}
 	s.Inject(apisim.Fault{Match: apisim.Match{Resource: "pods"}, Status: http.StatusInternalServerError})
-	code, _, notes := run(t, "watch", "--kubeconfig", s.kubeconfig, "pods", "--for", "300ms")
+	code, _, notes := run(t, "watch", "--kubeconfig", s.kubeconfig, "pods", "--for", "3s")
 	if code != 1 || !strings.Contains(notes, "kinform: cannot watch pods in namespace default: ") {
 		t.Errorf("exit code %d, said %q, want 1 and the cause", code, notes)
 	}

@@ -1,11 +1,15 @@
 package dropin
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	clientgo "k8s.io/client-go/tools/cache"
 )
 
@@ -54,5 +58,36 @@ func TestShutdownInGrace(t *testing.T) {
 				close(m.ended)
 			}
 		}
+	})
+}
+
+// TestReleasedWhileWaitedFor: who waits for the first list of a lease is not left waiting
+// when the lease is released.
+func TestReleasedWhileWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mute := &clientgo.ListWatch{
+			ListWithContextFunc: func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			},
+			WatchFuncWithContext: func(ctx context.Context, _ metav1.ListOptions) (watch.Interface, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			},
+		}
+		var g Group[string]
+		l, _ := g.Acquire(0)
+		l.Informer("k", func() clientgo.SharedIndexInformer {
+			return clientgo.NewSharedIndexInformer(mute, &corev1.Pod{}, 0, clientgo.Indexers{})
+		})
+		l.Start(t.Context())
+		ended := make(chan map[string]bool)
+		go func() { ended <- l.WaitSynced(t.Context()) }()
+		synctest.Wait()
+		l.Release()
+		if synced := <-ended; synced["k"] {
+			t.Error("it has synced")
+		}
+		<-l.Done()
 	})
 }

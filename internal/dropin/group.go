@@ -61,8 +61,12 @@ func (g *Group[K]) memberLocked(key K, create func() clientgo.SharedIndexInforme
 	}
 	m := &member{informer: create(), use: use{ended: make(chan struct{})}}
 	if g.scope != nil {
-		if scoped, err := scopedOf(m.informer); err == nil {
-			_ = scoped.SetScope(*g.scope) // others have it, and this one is new
+		scoped, err := scopedOf(m.informer)
+		if err == nil {
+			err = scoped.SetScope(*g.scope)
+		}
+		if err != nil {
+			klog.InfoS("kinform: an informer has everything, and not the scope of its factory", "of", fmt.Sprint(key), "reason", err)
 		}
 	}
 	g.members[key] = m
@@ -131,6 +135,7 @@ func (g *Group[K]) waitSynced(ctx context.Context, members map[K]*member) map[K]
 	for key, m := range members {
 		select {
 		case <-m.informer.HasSyncedChecker().Done():
+		case <-m.ended:
 		case <-ctx.Done():
 		}
 		synced[key] = m.informer.HasSynced()

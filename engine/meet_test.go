@@ -158,7 +158,7 @@ func TestClearEndsWaits(t *testing.T) {
 		results := map[string]chan error{}
 		for name, wait := range waits {
 			results[name] = make(chan error, 1)
-			go func() { results[name] <- wait() }()
+			go func(result chan<- error) { result <- wait() }(results[name])
 			later[name+" again"] = wait
 		}
 		synctest.Wait()

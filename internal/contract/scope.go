@@ -328,10 +328,11 @@ func scopeFromHandler(e *env) {
 	ns := e.spaces(3)
 	inf, w, _ := e.scoped(e.within(ns[0]))
 	inf.Subscribe(func(_ ctx, ev eventOf) {
-		switch ev.Key { // each sets the next one
-		case ns[0].key("one"):
+		switch { // each that comes sets the next one
+		case ev.Type != kinform.EventAdded:
+		case ev.Key == ns[0].key("one"):
 			e.mustWait(inf.SetScope(e.within(ns[0], ns[1])))
-		case ns[1].key("one"):
+		case ev.Key == ns[1].key("one"):
 			e.mustWait(inf.SetScope(e.within(ns[2])))
 		}
 	}, subscribed{Name: "chain"})

@@ -25,7 +25,7 @@ func TestFailuresAreCountedInWords(t *testing.T) {
 		"2 failed attempts (": {Attempts: 2, Cause: errors.New("refused")},
 		"1 object so far":     {Listed: 1},
 	} {
-		if got := (&member{informer: ailing{status: status}}).whyNot().Error(); !strings.Contains(got, want) {
+		if got := (&member{informer: ailing{status: status}, ended: t.Context()}).whyNot().Error(); !strings.Contains(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

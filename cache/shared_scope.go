@@ -121,7 +121,7 @@ func (s *sharedIndexInformer) snapshots(scopes *dropin.Scopes, scope kinform.Sco
 	return func(namespace string) (*snapshot.File, error) {
 		in, ok := scopes.In(namespace, scope).(*dropin.ListWatch)
 		if !ok || in.Query.Tweak != nil {
-			return nil, fmt.Errorf("what the requests of %s are tweaked to bring is not known: there are no snapshots of it", s.description)
+			return nil, s.errTweaked()
 		}
 		return kept.Place.Open(in.Client, in.Query, formOf(kept, in.Needs.String()))
 	}

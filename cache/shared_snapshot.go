@@ -50,7 +50,7 @@ func (s *sharedIndexInformer) keepLocked(o kinform.SnapshotOptions) error {
 	case !ok || given.Client == nil:
 		return fmt.Errorf("kinform: %s gets objects, of which there are no snapshots: make the informer with a factory and a client of a server", s.description)
 	case given.Query.Tweak != nil && !given.Grows:
-		return fmt.Errorf("kinform: what the requests of %s are tweaked to bring is not known: there are no snapshots of it", s.description)
+		return fmt.Errorf("kinform: %w", s.errTweaked())
 	}
 	lw := *given
 	lw.Place = kube.SnapshotPlace{Dir: o.Dir, Key: o.Key}.Own()
@@ -64,6 +64,11 @@ func (s *sharedIndexInformer) keepLocked(o kinform.SnapshotOptions) error {
 	lw.Share = lw.Share.Kept(o.String())
 	s.core, s.grown = sharedCore(s.description, &lw)
 	return nil
+}
+
+// errTweaked says why there is no snapshot of what a tweak of the requests brings.
+func (s *sharedIndexInformer) errTweaked() error {
+	return fmt.Errorf("what the requests of %s are tweaked to bring is not known: there are no snapshots of it", s.description)
 }
 
 // grows is the form of what is stored where that depends on who reads.

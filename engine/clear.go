@@ -51,7 +51,7 @@ func (p *Partition) forget() {
 	}
 }
 
-// unsync has the collection not be synced any more, for good.
+// unsync has the collection not be synced any more.
 func (c *Collection) unsync() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -42,10 +42,15 @@ func gather(ctx context.Context, s *screen, targets []*target, srv *server, enou
 func gathered(targets []*target) string {
 	var parts []string
 	for _, t := range targets {
-		objects, bytes := t.received()
-		parts = append(parts, fmt.Sprintf("%s %s, %s", t.name, humane.Count(objects, "object"), humane.Size(bytes)))
+		parts = append(parts, t.soFar())
 	}
 	return strings.Join(parts, "; ")
+}
+
+// soFar is what has come of a target.
+func (t *target) soFar() string {
+	objects, bytes := t.received()
+	return fmt.Sprintf("%s %s, %s", t.name, humane.Count(objects, "object"), humane.Size(bytes))
 }
 
 // showGathering keeps the line of progress current until everything is there.
@@ -56,8 +61,7 @@ func showGathering(s *screen, targets []*target, settled <-chan struct{}) {
 		var parts []string
 		for _, t := range targets {
 			if !t.inf.HasSynced() {
-				objects, bytes := t.received()
-				parts = append(parts, fmt.Sprintf("%s %s, %s", t.name, humane.Count(objects, "object"), humane.Size(bytes)))
+				parts = append(parts, t.soFar())
 			}
 		}
 		if len(parts) > 0 {

@@ -43,8 +43,7 @@ func (s *session) syncing() string {
 		if t.sub.HasSynced() || t.run.Err() != nil {
 			continue
 		}
-		objects, bytes := t.received()
-		parts = append(parts, fmt.Sprintf("%s %s, %s", t.name, humane.Count(objects, "object"), humane.Size(bytes)))
+		parts = append(parts, t.soFar())
 	}
 	if len(parts) == 0 {
 		return ""

@@ -27,7 +27,7 @@ servers: ## build etcd, kube-apiserver and kubectl once, into the user's cache f
 
 unit: ## the tests of the library, the embedded server and the program
 	$(GOTEST) ./...
-	go test -run 'TestAllGoneAtOnce|TestBlockedHandler' ./engine # up to a million, without the race detector
+	go test -run 'TestAllGoneAtOnce|TestBlockedHandler' ./internal/engine # up to a million, without the race detector
 
 real: servers ## the tests against the real kube-apiserver and etcd
 	go -C test/apiserver test -race -timeout 25m ./...

@@ -12,7 +12,7 @@ import (
 
 // public are the packages whose documentation people read, by name.
 var public = map[string]string{
-	"kinform": ".", "engine": "engine", "wire": "wire", "kube": "kube", "describe": "describe", "check": "check",
+	"kinform": ".", "engine": "internal/engine", "wire": "wire", "kube": "kube", "describe": "describe", "check": "check",
 	"cache": "cache", "predicate": "predicate", "dynamicinformer": "dynamicinformer", "metadatainformer": "metadatainformer", "apisim": "apisim", "debug": "debug",
 }
 

@@ -3,7 +3,7 @@ package kinform
 import (
 	"testing"
 
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/kube"
 )
 

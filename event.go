@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // EventType says what happened to an object.

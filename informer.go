@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
-	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/decode"
+	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/internal/mutation"
 	"github.com/kinform/kinform/kube"
 )

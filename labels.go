@@ -3,7 +3,7 @@ package kinform
 import (
 	"iter"
 
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // Labels are an object's labels, read without decoding it. They fit

@@ -1,7 +1,7 @@
 package kinform
 
 import (
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/internal/mutation"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/wire"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/decode"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // Record is one state of one object, which is not decoded: what an event or a lister has

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // ErrLeft says that a subscription has ended.

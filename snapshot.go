@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/fields"
 
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/kube"
 	"github.com/kinform/kinform/snapshot"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // State is what an informer is doing.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // Tracer begins a span for each call of a handler, so that what the handler does is seen

@@ -9,8 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/decode"
+	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/wire"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // ErrNotRunning says that an informer does not run, and so cannot repair its cache.

@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // Writes notes what a program writes to one server, so that it does not read older states

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/kinform/kinform/describe"
-	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/dropin"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // Description is an informer's whole running configuration and state: queue,

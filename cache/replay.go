@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/kinform/kinform"
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // Replay calls a handler of a shared informer again for every object of the store, as

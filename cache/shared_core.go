@@ -8,8 +8,8 @@ import (
 	"sync"
 	"weak"
 
-	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/dropin"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // core is an engine that one or several shared informers use: typed, dynamic and

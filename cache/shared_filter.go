@@ -6,9 +6,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/decode"
 	"github.com/kinform/kinform/internal/dropin"
+	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/predicate"
 )
 

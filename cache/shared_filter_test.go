@@ -20,8 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinform/kinform/cache"
-	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/dropin"
+	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/kube"
 	"github.com/kinform/kinform/predicate"
 	"github.com/kinform/kinform/wire"

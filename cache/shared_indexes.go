@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // The indexes of a shared informer. They are the collection's while the informer runs

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // Shared informers report to client-go's providers of metrics, where a program has set

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
 
-	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/decode"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // DecodeOptions say how an informer that gets bytes makes objects of them. The zero

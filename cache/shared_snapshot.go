@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/kinform/kinform"
-	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/dropin"
+	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/kube"
 	"github.com/kinform/kinform/snapshot"
 )

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/dropin"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // lazySource decides what to ask the server for when it is first used: by then it

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/kinform/kinform"
-	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/dropin"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // SetTracer has an informer begin a span for each call of a handler, as kinform's

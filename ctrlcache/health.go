@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
 	"github.com/kinform/kinform/describe"
-	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/dropin"
+	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/internal/humane"
 	"github.com/kinform/kinform/internal/inside"
 )

@@ -7,7 +7,7 @@ import (
 
 	toolscache "k8s.io/client-go/tools/cache"
 
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // ailing is an informer with a state of health, and nothing else.

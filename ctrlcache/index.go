@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // IndexField adds an index, over present and future objects. It does not wait for the

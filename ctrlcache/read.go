@@ -11,7 +11,7 @@ import (
 
 	"github.com/kinform/kinform"
 	dropins "github.com/kinform/kinform/cache"
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // Get reads an object into out.

@@ -11,7 +11,7 @@ import (
 	clientgotesting "k8s.io/client-go/tools/cache/testing"
 
 	"github.com/kinform/kinform/cache"
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // BenchmarkOpenPage is what an open page costs the process: for each change of an object,

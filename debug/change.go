@@ -10,8 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/diff"
+	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/internal/redact"
 )
 

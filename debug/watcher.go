@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // subscriberName is what the page calls itself among an informer's handlers.

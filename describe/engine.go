@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/kube"
 )
 

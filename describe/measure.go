@@ -3,7 +3,7 @@ package describe
 import (
 	"time"
 
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // Measurer is one or several informers of which metrics are taken: kinform's informers,

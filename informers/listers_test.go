@@ -15,11 +15,11 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/kinform/kinform/cache"
-	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/informers"
 	"github.com/kinform/kinform/informers/internal/kinds"
 	"github.com/kinform/kinform/internal/dropin"
 	"github.com/kinform/kinform/internal/dropin/dropintest"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // TestListersOfEveryKind: they give what client-go's give.

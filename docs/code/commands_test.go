@@ -136,7 +136,7 @@ func TestCommandsAreFound(t *testing.T) {
 	for line, good := range map[string]bool{
 		"make test": true, "make nothing": false,
 		"go run ./cmd/kinform watch pods -n x": true, "kinform watch --nothing": false, "kinform nothing": false,
-		"go test ./engine -run TestRandomHistories": true, "go test ./engine -run TestNoSuchThing": false,
+		"go test ./internal/engine -run TestRandomHistories": true, "go test ./internal/engine -run TestNoSuchThing": false,
 		"go test ./nothing": false, "nothing": false, "# a comment": true, "A=b make test # as it is": true,
 	} {
 		if err := c.check(line); (err == "") != good {

@@ -3,7 +3,7 @@ package decode
 import (
 	"reflect"
 
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/internal/unmarshal"
 	"github.com/kinform/kinform/wire"
 )

@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 	clientgo "k8s.io/client-go/tools/cache"
 
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/kube"
 )
 

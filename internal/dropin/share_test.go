@@ -21,9 +21,9 @@ import (
 	"github.com/kinform/kinform/apisim"
 	"github.com/kinform/kinform/cache"
 	"github.com/kinform/kinform/dynamicinformer"
-	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/informers"
 	"github.com/kinform/kinform/internal/dropin"
+	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/kube"
 	"github.com/kinform/kinform/metadatainformer"
 )

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/decode"
+	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/wire"
 )
 

@@ -8,7 +8,7 @@ import (
 	"iter"
 
 	"github.com/kinform/kinform/describe"
-	"github.com/kinform/kinform/engine"
+	"github.com/kinform/kinform/internal/engine"
 )
 
 // Informer is one informer, seen from inside. It holds on to nothing that changes: each

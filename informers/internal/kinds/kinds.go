@@ -24,8 +24,8 @@ import (
 	clientgo "k8s.io/client-go/tools/cache"
 
 	"github.com/kinform/kinform/cache"
-	"github.com/kinform/kinform/engine"
 	"github.com/kinform/kinform/internal/dropin"
+	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/kube"
 )
 

@@ -75,7 +75,7 @@ func traceHere() trace {
 	tr := trace{goroutine: goroutineID()}
 	for {
 		f, more := frames.Next()
-		if name, ok := strings.CutPrefix(f.Function, "github.com/kinform/kinform/engine."); ok && !strings.HasSuffix(f.File, "_test.go") {
+		if name, ok := strings.CutPrefix(f.Function, "github.com/kinform/kinform/internal/engine."); ok && !strings.HasSuffix(f.File, "_test.go") {
 			tr.way = append(tr.way, strings.NewReplacer("(*", "", ")", "").Replace(name))
 		}
 		if !more {

@@ -64,7 +64,7 @@ func TestDescribe(t *testing.T) {
 	s := secretServer(t)
 	inf, err := kinform.New[*corev1.Secret](s.Config(), kinform.Options{
 		Namespaces: []string{"shop", "default"}, LabelSelector: "app=web", FieldSelector: "metadata.name!=x",
-		PageSize: 7, DropManagedFields: true, ConsistentFirstList: true, MaxObjectSize: 1 << 20,
+		PageSize: 7, DropManagedFields: true, FromCache: true, MaxObjectSize: 1 << 20,
 		Residency: kinform.ResidencyNever, Silence: time.Minute, Backoff: kinform.Backoff{First: time.Second},
 		OnFailure: tellNobody, Policy: kinform.PolicyOptional,
 	})
@@ -97,7 +97,7 @@ func TestDescribe(t *testing.T) {
 		`"informer":"kinform.Informer"`, `"objectType":"*v1.Secret"`, `"views":["*unstructured.Unstructured","*v1.Secret"]`,
 		`"resource":"secrets.v1"`, `"namespaces":["default","shop"]`, `"labelSelector":"app=web"`, `"fieldSelector":"metadata.name!=x"`,
 		`"encoding":"protobuf, else json"`, `"list":"LIST, in pages of 7"`, `"pageSize":7`, `"dropManagedFields":true`,
-		`"consistentFirstList":true`, `"maxObjectSize":1048576`, `"silence":"1m0s"`, `"policy":"optional"`, `"backoff":{"first":"1s","most":"30s"}`,
+		`"fromCache":true`, `"maxObjectSize":1048576`, `"silence":"1m0s"`, `"policy":"optional"`, `"backoff":{"first":"1s","most":"30s"}`,
 		`"errorHandler":"github.com/kinform/kinform_test.tellNobody"`, `"residency":"never decoded"`,
 		`"indexes":["by password"]`, `"objects":1`, `"held":"protobuf"`,
 		`"name":"every","resync":"1h0m0s","synced":true,"queue":{"policy":"every change","limit":1024,"waiting":0,"delivered":1`,

@@ -43,10 +43,13 @@ type Options struct {
 	// servers that cannot stream.
 	PageSize int64
 
-	// ConsistentFirstList asks the server for its newest state at the first list.
-	// Default: what its cache holds, which costs the server less; the watch brings
-	// later changes.
-	ConsistentFirstList bool
+	// FromCache takes the first list from the server's cache as it is. That cache may
+	// lag, so that an informer which has just synced can be older than what the program
+	// itself wrote or read a moment ago, or before it restarted. Default: the newest
+	// state. Servers from 1.31 on answer that from their cache, too, once it has caught
+	// up; older ones read it from etcd. Set it for large resources on older servers,
+	// where a start may be a little behind.
+	FromCache bool
 
 	// WatchList asks for the first list through the watch. Default: LIST, which
 	// costs both sides less. If 10 s pass without an event and without the closing
@@ -254,15 +257,16 @@ func (o *Options) checkNumbers() error {
 
 func (o *Options) reflector() engine.ReflectorOptions {
 	return engine.ReflectorOptions{
-		PageSize:            o.PageSize,
-		ConsistentFirstList: o.ConsistentFirstList,
-		WatchList:           o.WatchList,
-		Silence:             o.Silence,
-		Poll:                o.Poll,
-		DropManagedFields:   o.DropManagedFields,
-		Policy:              engine.Policy(o.Policy),
-		Backoff:             engine.Backoff(o.Backoff),
-		Snapshot:            engine.SnapshotOptions{Every: o.Snapshot.Every, OnlyChanges: o.Snapshot.OnlyChanges},
+		PageSize:          o.PageSize,
+		FromCache:         o.FromCache,
+		WatchList:         o.WatchList,
+		Silence:           o.Silence,
+		Poll:              o.Poll,
+		DropManagedFields: o.DropManagedFields,
+		Policy:            engine.Policy(o.Policy),
+		EmptyGone:         true,
+		Backoff:           engine.Backoff(o.Backoff),
+		Snapshot:          engine.SnapshotOptions{Every: o.Snapshot.Every, OnlyChanges: o.Snapshot.OnlyChanges},
 	}
 }
 

@@ -29,7 +29,7 @@ func (o Options) settings() []setting {
 	return []setting{
 		{"DropManagedFields", o.DropManagedFields},
 		{"PageSize", o.PageSize},
-		{"ConsistentFirstList", o.ConsistentFirstList},
+		{"FromCache", o.FromCache},
 		{"WatchList", o.WatchList},
 		{"JSON", o.JSON},
 		{"Compression", o.Compression},

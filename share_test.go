@@ -39,7 +39,7 @@ func TestSharingNamesConflicts(t *testing.T) {
 	}{
 		{"DropManagedFields", kinform.Options{DropManagedFields: true}, "false", "true"},
 		{"PageSize", kinform.Options{PageSize: 7}, "0", "7"},
-		{"ConsistentFirstList", kinform.Options{ConsistentFirstList: true}, "false", "true"},
+		{"FromCache", kinform.Options{FromCache: true}, "false", "true"},
 		{"WatchList", kinform.Options{WatchList: true}, "false", "true"},
 		{"JSON", kinform.Options{JSON: true}, "false", "true"},
 		{"Compression", kinform.Options{Compression: kinform.CompressionNever}, "far", "never"},

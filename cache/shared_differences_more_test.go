@@ -299,12 +299,12 @@ func TestRequests(t *testing.T) {
 			fmt.Sprintf(list, "3", 0, ""), follow,
 		},
 		ours.name: {
-			fmt.Sprintf(list, "0", 0, ""), follow, // in one piece
+			fmt.Sprintf(list, "", 0, ""), follow, // in one piece, and of the newest state
 			follow,
 			fmt.Sprintf(list, "3", 0, "NotOlderThan"), follow,
 		},
 		oursBytes.name: {
-			fmt.Sprintf(list, "0", 0, ""), follow,
+			fmt.Sprintf(list, "", 0, ""), follow,
 			fmt.Sprintf(list, "3", 1, "NotOlderThan"), follow, // a watch that ended early: has the server's history gone back?
 			fmt.Sprintf(list, "3", 0, "NotOlderThan"), follow,
 		},

@@ -158,7 +158,7 @@ func settings(d describe.Description) []setting {
 		{"held as", d.Store.Held},
 		{"compression", s.Compression},
 		{"list", s.List},
-		{"first list is consistent", yes(s.ConsistentFirstList)},
+		{"first list is from the server's cache", yes(s.FromCache)},
 		{"largest object", limit(s.MaxObjectSize)},
 		{"drops managedFields", yes(s.DropManagedFields)},
 		{"silence before it asks", duration(s.Silence)},

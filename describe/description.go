@@ -49,9 +49,9 @@ type Source struct {
 	Compression string `json:"compression,omitempty"`
 	// List is how the whole set is read.
 	List string `json:"list,omitempty"`
-	// ConsistentFirstList: the first list asks for the newest state.
-	ConsistentFirstList bool  `json:"consistentFirstList,omitempty"`
-	PageSize            int64 `json:"pageSize,omitempty"`
+	// FromCache: the first list is what the server's cache has.
+	FromCache bool  `json:"fromCache,omitempty"`
+	PageSize  int64 `json:"pageSize,omitempty"`
 	// MaxObjectSize in bytes; 0 is the default.
 	MaxObjectSize     int64    `json:"maxObjectSize,omitempty"`
 	DropManagedFields bool     `json:"dropManagedFields,omitempty"`

@@ -64,7 +64,7 @@ func (d Description) source(t *text) {
 		t.line(2, "tweaked by", s.Tweak)
 	}
 	if s.List != "" {
-		t.line(2, "list", s.List+when(s.ConsistentFirstList, ", the first one of the newest state"))
+		t.line(2, "list", s.List+when(s.FromCache, ", the first one from the server's cache"))
 	}
 	if s.Compression != "" {
 		t.line(2, "compression", s.Compression)

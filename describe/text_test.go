@@ -17,7 +17,7 @@ var full = describe.Description{
 	Source: describe.Source{
 		Name: "statefulsets.apps in namespace default", Via: "the API server, as bytes", Resource: "statefulsets.v1.apps",
 		Namespaces: []string{"default"}, LabelSelector: "app=web", FieldSelector: "metadata.name!=x", Tweak: "main.tweak",
-		Encoding: "protobuf, else json", MetadataOnly: true, List: "LIST, in pages of 500", ConsistentFirstList: true,
+		Encoding: "protobuf, else json", MetadataOnly: true, List: "LIST, in pages of 500", FromCache: true,
 		PageSize: 500, MaxObjectSize: 1000, DropManagedFields: true, Silence: describe.Duration(150 * time.Second),
 		Backoff: &describe.Backoff{First: describe.Duration(time.Second), Most: describe.Duration(time.Minute)},
 		Policy:  "keep-trying", ErrorHandler: "main.onError",
@@ -52,7 +52,7 @@ const fullText = `statefulsets.apps in namespace default
     fields              metadata.name!=x
     encoding            protobuf, else json, metadata only
     tweaked by          main.tweak
-    list                LIST, in pages of 500, the first one of the newest state
+    list                LIST, in pages of 500, the first one from the server's cache
     page size           500
     largest object      1000 bytes
     managed fields      dropped
@@ -130,7 +130,7 @@ const fullJSON = `{"at":"2026-01-02T03:04:05Z","informer":"shared informer","obj
 	`"views":["*v1.StatefulSet","*unstructured.Unstructured"],` +
 	`"source":{"name":"statefulsets.apps in namespace default","via":"the API server, as bytes","resource":"statefulsets.v1.apps",` +
 	`"namespaces":["default"],"labelSelector":"app=web","fieldSelector":"metadata.name!=x","tweak":"main.tweak",` +
-	`"encoding":"protobuf, else json","metadataOnly":true,"list":"LIST, in pages of 500","consistentFirstList":true,"pageSize":500,` +
+	`"encoding":"protobuf, else json","metadataOnly":true,"list":"LIST, in pages of 500","fromCache":true,"pageSize":500,` +
 	`"maxObjectSize":1000,"dropManagedFields":true,"silence":"2m30s","backoff":{"first":"1s","most":"1m0s"},"policy":"keep-trying","errorHandler":"main.onError"},` +
 	`"queue":"one for each handler","resync":{"default":"30s","check":"10s"},` +
 	`"store":{"indexes":["namespace","node"],"transform":"main.strip","residency":"automatic","mutationDetector":true,"objects":12,` +

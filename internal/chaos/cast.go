@@ -41,7 +41,7 @@ func (r *run) cast() error {
 			list: c.listPods(everywhere, metav1.ListOptions{})}, podSize, asMetadata[*corev1.Pod])
 	}
 	if err == nil {
-		err = add(r, part{name: "config maps in namespaces", options: kinform.Options{Namespaces: namespaces[:2], ConsistentFirstList: true, Residency: kinform.ResidencyNever},
+		err = add(r, part{name: "config maps in namespaces", options: kinform.Options{Namespaces: namespaces[:2], FromCache: true, Residency: kinform.ResidencyNever},
 			list: c.listConfigMaps(namespaces[:2], metav1.ListOptions{})}, labelsOf[*corev1.ConfigMap], asUnstructured[*corev1.ConfigMap])
 	}
 	if err == nil {

@@ -12,9 +12,10 @@ import (
 type ReflectorOptions struct {
 	// PageSize asks for lists in pages. Default: one streamed request.
 	PageSize int64
-	// ConsistentFirstList asks for the newest state at the first list, too.
-	// Default: whatever the server has in its cache, which is cheaper for it.
-	ConsistentFirstList bool
+	// FromCache takes whatever the server has in its cache for the first list, which may
+	// be older than what this program has written or read before. Default: the newest
+	// state.
+	FromCache bool
 	// WatchList asks for the initial state through the watch. Default: LIST,
 	// which costs both sides less.
 	WatchList bool
@@ -48,6 +49,10 @@ type ReflectorOptions struct {
 	Server *Server
 	// Snapshot is what the run begins with and keeps. Default: nothing. For sources of bytes.
 	Snapshot SnapshotOptions
+	// EmptyGone empties the store, with Deleted for each object, once the source proves
+	// that the resource is defined nowhere any more (Discovering). Default: what was read
+	// is kept.
+	EmptyGone bool
 	// Policy says how a refusal is treated: the client is not authenticated or not
 	// allowed, or the resource is not served. Default: KeepTrying.
 	Policy Policy
@@ -230,7 +235,7 @@ func (r *Reflector) list(ctx context.Context) state {
 	switch {
 	case r.consistent:
 		o.ResourceVersion = ""
-	case r.version.IsZero() && !r.options.ConsistentFirstList:
+	case r.version.IsZero() && r.options.FromCache:
 		o.ResourceVersion = "0"
 	}
 	r.in.distrust = r.consistent || r.unconfirmed

@@ -13,10 +13,14 @@ const (
 	// resources installed while programs run. It is the default. A resource that may
 	// be listed but not watched is listed every 30 s or so; its state is StatePolling.
 	//
-	// A resource that was in the cache and is no longer served, as its definition was
-	// deleted, is treated as with PolicyOptional: EventDeleted for its objects, StateAbsent,
-	// silence until it is served again. The server's discovery has to say that it is not:
-	// a 404 alone may be that of a proxy.
+	// A resource that was in the cache and is not found any more stays in the cache, and
+	// Status says why: a 404 may be that of a proxy, or the definition may no longer be
+	// served in this version while its objects live on in another. If the server proves
+	// that the resource has gone for good, its objects are delivered as EventDeleted, with
+	// FinalStateUnknown, and the state is StateAbsent until it is served again. The proof
+	// is that discovery has the resource in no version of its group, and that the server
+	// has no CustomResourceDefinition of that name; a client that may not read
+	// CustomResourceDefinitions keeps what it has.
 	PolicyKeepTrying Policy = iota
 
 	// PolicyFailFast ends Run with a *RefusedError when the client is not
@@ -31,10 +35,9 @@ const (
 
 	// PolicyOptional treats a resource that the server does not serve (404) as empty:
 	// the informer is synced, its state is StateAbsent, and it lists the resource
-	// once it appears. When a resource is no longer served, its objects are delivered
-	// as EventDeleted, with FinalStateUnknown, after three such answers in a row. It
-	// is for custom resources that may be installed later, or never. Only lists count
-	// for this: a resource that can be listed exists.
+	// once it appears. A resource that was there and is not found any more is treated as
+	// with PolicyKeepTrying. It is for custom resources that may be installed later, or
+	// never. Only lists count for this: a resource that can be listed exists.
 	PolicyOptional
 )
 

@@ -236,6 +236,63 @@ func TestNotFoundIsNotAbsent(t *testing.T) {
 	}
 }
 
+// TestGoneNeedsProof: a client that may not read definitions cannot know that one has
+// gone, and keeps what it has; Status says why.
+func TestGoneNeedsProof(t *testing.T) {
+	for _, policy := range []kinform.Policy{kinform.PolicyKeepTrying, kinform.PolicyOptional} {
+		s := startSim(t, apisim.Options{})
+		c := client(t, s)
+		create(t, c, definitions, "", gadgetDefinition())
+		create(t, c, gadgets, "default", object("example.com/v1", "Gadget", "a", nil))
+		inf := newInformer[*unstructured.Unstructured](t, s.Config(), kinform.Options{Resource: gadgets, Policy: policy})
+		running(t, inf)
+		if err := inf.WaitSynced(within(t)); err != nil {
+			t.Fatal(err)
+		}
+		cut := s.Inject(apisim.Fault{Match: apisim.Match{Resource: "gadgets"}, Reset: true})
+		restart(s)
+		eventually(t, "a cut", func() bool { return inf.Status().Reason() == kinform.ReasonDisconnected })
+		if err := c.Resource(definitions).Delete(within(t), "gadgets.example.com", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		s.Inject(apisim.Fault{Match: apisim.Match{Resource: "customresourcedefinitions"}, Status: http.StatusForbidden})
+		cut()
+		eventually(t, "a cause", func() bool {
+			cause := inf.Status().Cause()
+			return cause != nil && strings.Contains(cause.Error(), "what was read is kept: CustomResourceDefinition gadgets.example.com")
+		})
+		if st := inf.Status(); inf.Lister().Len() != 1 || st.State() == kinform.StateAbsent {
+			t.Errorf("%v: %s", policy, st)
+		}
+	}
+}
+
+// TestFirstListIsNotOlder: an informer that has synced has what was written before it
+// began, although the server that answers it lags behind the one that was written to.
+// FromCache takes what that server has.
+func TestFirstListIsNotOlder(t *testing.T) {
+	var lags *apisim.Follower
+	s := startSim(t, apisim.Options{Front: func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { lags.ServeHTTP(w, r) })
+	}})
+	lags = s.Follow()
+	c := client(t, s)
+	create(t, c, core("configmaps"), "default", configMap("a", "1"))
+	lags.Hold()
+	defer lags.Release()
+	create(t, c, core("configmaps"), "default", configMap("b", "1"))
+	for fromCache, want := range map[bool]int{false: 2, true: 1} {
+		inf := newInformer[*corev1.ConfigMap](t, s.Config(), kinform.Options{Namespaces: []string{"default"}, FromCache: fromCache})
+		running(t, inf)
+		if err := inf.WaitSynced(within(t)); err != nil {
+			t.Fatal(err)
+		}
+		if n := inf.Lister().Len(); n != want {
+			t.Errorf("FromCache %v: %d objects, want %d", fromCache, n, want)
+		}
+	}
+}
+
 // TestBrokenSiblings: whatever is wrong with some informers of a factory, the
 // others sync, hear and stop.
 func TestBrokenSiblings(t *testing.T) {

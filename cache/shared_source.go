@@ -83,15 +83,15 @@ func (l *lazySource) isBehind() bool {
 
 func (l *lazySource) String() string { return l.name }
 
-// Served asks what the server serves, if the source that is used can.
-func (l *lazySource) Served(ctx context.Context) (bool, error) {
+// Gone asks whether the resource has gone for good, if the source that is used can.
+func (l *lazySource) Gone(ctx context.Context) error {
 	l.mu.Lock()
 	used := l.used
 	l.mu.Unlock()
 	if d, ok := used.(engine.Discovering); ok {
-		return d.Served(ctx)
+		return d.Gone(ctx)
 	}
-	return false, errors.New("what the server serves is not known")
+	return errors.New("what the server serves is not known")
 }
 
 // Renewed is closed while less is asked for than what is needed.

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
@@ -34,8 +35,8 @@ func toy(name string, size any) *unstructured.Unstructured {
 }
 
 // TestDefinitionDeleted is a row of docs/differences.md: the objects of a resource whose
-// definition is deleted are deleted, the watch error handler is called a few times and not
-// for ever, and the resource is followed again when it is back with another schema.
+// definition is deleted are deleted, as the server says so, and the resource is followed
+// again when it is back with another schema.
 func TestDefinitionDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, err := apisim.Start(apisim.Options{InMemory: true})
@@ -75,13 +76,63 @@ func TestDefinitionDeleted(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(24 * time.Hour)
-		if n := len(informer.GetStore().ListKeys()); n != 0 || deleted.Load() != 1 || failures.Load() > 10 {
+		if n := len(informer.GetStore().ListKeys()); n != 0 || deleted.Load() != 1 || failures.Load() == 0 {
 			t.Errorf("%d objects, %d deletions, %d failures in a day", n, deleted.Load(), failures.Load())
 		}
 		make("integer", "b", int64(1))
 		<-time.After(time.Minute)
 		if keys := informer.GetStore().ListKeys(); len(keys) != 1 || keys[0] != "default/b" {
 			t.Errorf("the store has %v", keys)
+		}
+		cancel()
+		factory.Shutdown()
+	})
+}
+
+// TestVersionNoLongerServed is a row of docs/differences.md: nothing is told of objects
+// whose definition is no longer served in the version that is watched. They live on in
+// another one.
+func TestVersionNoLongerServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, err := apisim.Start(apisim.Options{InMemory: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Close()
+		client, err := dynamic.NewForConfig(server.Config())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+		old := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "toys"}
+		definition := toyDefinition("string")
+		versions := definition.Object["spec"].(map[string]any)["versions"].([]any)
+		next := runtime.DeepCopyJSONValue(versions[0]).(map[string]any)
+		next["name"], next["storage"] = "v2", false
+		definition.Object["spec"].(map[string]any)["versions"] = append(versions, next)
+		made, err := definitions.Create(ctx, definition, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Resource(old).Namespace("default").Create(ctx, toy("a", "large"), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
+		informer := factory.ForResource(old).Informer()
+		var deleted atomic.Int64
+		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: func(any) { deleted.Add(1) }}); err != nil {
+			t.Fatal(err)
+		}
+		factory.Start(ctx.Done())
+		factory.WaitForCacheSync(ctx.Done())
+		made.Object["spec"].(map[string]any)["versions"].([]any)[0].(map[string]any)["served"] = false
+		if _, err := definitions.Update(ctx, made, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(24 * time.Hour) // its watches have ended long since
+		if n := len(informer.GetStore().ListKeys()); n != 1 || deleted.Load() != 0 {
+			t.Errorf("%d objects, %d deletions", n, deleted.Load())
 		}
 		cancel()
 		factory.Shutdown()

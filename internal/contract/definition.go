@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -203,6 +204,65 @@ func definitionMoved(e *env) {
 	}
 	if lines := e.log.mark() - mark; lines > 8 {
 		e.Errorf("%d lines in the log for one resource that went and came", lines)
+	}
+	d.undefine()
+}
+
+// serve says in which versions a definition that exists is served.
+func (d *definer) serve(versions ...string) {
+	d.e.Helper()
+	crds := d.client.Resource(definitions)
+	d.e.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		crd, err := crds.Get(d.e.ctx, "gizmos."+d.resource.Group, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		all, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
+		if err != nil {
+			return err
+		}
+		for _, v := range all {
+			v := v.(map[string]any)
+			v["served"] = slices.Contains(versions, v["name"].(string))
+		}
+		if err := unstructured.SetNestedSlice(crd.Object, all, "spec", "versions"); err != nil {
+			return err
+		}
+		_, err = crds.Update(d.e.ctx, crd, metav1.UpdateOptions{})
+		return err
+	}), "changing which versions are served")
+}
+
+// definitionUnserved: a version is no longer served while its objects live on in another
+// one. Nothing was deleted, so nothing is told; the status says what is wrong, and the
+// informer goes on once the version is served again.
+func definitionUnserved(e *env) {
+	d := e.definer()
+	d.resource.Version = "v1beta1"
+	d.defineVersions("string", "v1beta1", "v1")
+	d.create("a", "lives")
+	cfg, proxy := e.proxied()
+	inf := informerOf[custom](e, cfg, kinform.Options{Resource: d.resource})
+	heard := make(chan string, 100)
+	inf.Subscribe(func(_ context.Context, ev kinform.Event[custom]) { heard <- fmt.Sprint(ev.Type, " ", ev.Key) }, subscribed{})
+	e.sync(inf)
+	if got, want := receive(e, heard, "the first object"), "added "+e.key("a"); got != want {
+		e.Errorf("delivered: %s, want %s", got, want)
+	}
+
+	mark := e.log.mark()
+	d.serve("v1")
+	e.disconnect(proxy)
+	e.reconnect(proxy)
+	e.awaitLine(mark, "what was read is kept", nil)
+	if st := inf.Status(); st.Objects != 1 || !st.Synced || st.State() == kinform.StateAbsent {
+		e.Errorf("while only another version is served, the status is %s", st)
+	}
+	d.serve("v1beta1", "v1")
+	d.create("b", "served again")
+	// Nothing else was told before.
+	if got, want := receive(e, heard, "the next object"), "added "+e.key("b"); got != want {
+		e.Errorf("delivered: %s, want %s", got, want)
 	}
 	d.undefine()
 }

@@ -30,6 +30,7 @@ var nothingSilent = []story{
 	{"no such resource", noResource},
 	{"a resource that goes and comes back", definitionGone},
 	{"a resource that comes back in another version", definitionMoved},
+	{"a resource that is no longer served in one version", definitionUnserved},
 	{"refused", refused},
 	{"a certificate that cannot be trusted", untrusted},
 	{"throttled", throttled},

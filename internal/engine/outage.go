@@ -32,10 +32,12 @@ func (r *Reflector) failedAgain(times int, err error, next state) state {
 	switch {
 	case r.options.Policy == FailFast && reason.Refusal():
 		return r.giveUp(reason, err)
-	case r.options.Policy == Optional && reason == NoResource && r.missing(err):
-		return r.wait(Absent, delay, r.start)
-	case r.options.Policy == KeepTrying && reason == NoResource && r.status.get().Synced:
+	case reason == NoResource && r.status.get().Synced:
 		return r.gone(err, delay, next)
+	case r.options.Policy == Optional && reason == NoResource:
+		r.absent++
+		r.empty(err)
+		return r.wait(Absent, delay, r.start)
 	}
 	return r.retry(reason, err, delay, next)
 }

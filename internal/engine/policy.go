@@ -12,14 +12,13 @@ import (
 type Policy uint8
 
 const (
-	// KeepTrying treats every failure as temporary, but for a resource that was in the
-	// store and that the server's discovery does not have any more: that is empty.
+	// KeepTrying treats every failure as temporary.
 	KeepTrying Policy = iota
 	// FailFast ends Run when the client is not authenticated (401) or not allowed
 	// (403), or the resource is not served (404), for a list or a watch.
 	FailFast
-	// Optional treats a resource whose list is answered with 404 as empty, until it is
-	// served.
+	// Optional treats a resource whose first list is answered with 404 as empty, until it
+	// is served.
 	Optional
 )
 
@@ -65,46 +64,41 @@ func (r *Reflector) giveUp(reason Reason, err error) state {
 	return nil
 }
 
-// gone finds out whether a resource that was in the store is not served any more, as its
-// definition was deleted. The server's discovery has to say so: what a program has not
-// called optional must not vanish because a proxy answers with 404.
+// gone treats a resource that was in the store and is not found. What was read is kept:
+// proxies answer with 404, servers that have just started do, and a definition may no
+// longer be served in one version while its objects live on in another. Only if the source
+// proves that it is defined nowhere any more does the store become empty.
 func (r *Reflector) gone(err error, delay time.Duration, next state) state {
 	r.absent++
 	d, ok := r.source.(Discovering)
-	if !ok || !r.emptied && r.absent < absentAfter {
+	if r.emptied {
+		return r.wait(Absent, delay, r.start)
+	}
+	if !ok || !r.options.EmptyGone || r.absent < absentAfter {
 		return r.retry(NoResource, err, delay, next)
 	}
 	return func(ctx context.Context) state {
-		if !r.emptied {
-			ask, cancel := context.WithTimeout(ctx, catchUp)
-			defer cancel()
-			if served, unknown := d.Served(ask); served || unknown != nil {
-				return r.retry(NoResource, err, delay, next)
+		ask, cancel := context.WithTimeout(ctx, catchUp)
+		defer cancel()
+		if why := d.Gone(ask); why != nil {
+			if r.news(notGone) {
+				r.collection.log.line("not found, and what was read is kept", "source", r.source.String(), "error", err, "because", why)
 			}
-			r.empty(err)
+			err = fmt.Errorf("%w; what was read is kept: %w", err, why)
+			r.status.update(func(s *Status) { s.Cause = err })
+			return r.retry(NoResource, err, delay, next)
 		}
+		r.empty(err)
 		return r.wait(Absent, delay, r.start)
 	}
 }
 
-// absentAfter is how many answers in a row it takes to believe that a resource is no
-// longer served. One server of several may not have it yet.
-const absentAfter = 3
+// notGone is what is logged once of a resource that is not found and not known to be gone.
+const notGone Reason = "not-gone"
 
-// missing treats a resource that is not served as empty, after enough answers, and
-// reports whether it did.
-func (r *Reflector) missing(err error) bool {
-	r.absent++
-	synced := r.status.get().Synced
-	switch {
-	case r.emptied:
-		return true
-	case synced && r.absent < absentAfter:
-		return false
-	}
-	r.empty(err)
-	return true
-}
+// absentAfter is how many answers in a row it takes to ask whether a resource has gone.
+// One server of several may not have it yet.
+const absentAfter = 3
 
 // empty empties the store, as the resource is not served.
 func (r *Reflector) empty(err error) {

@@ -67,12 +67,13 @@ type Formed interface {
 	Resume(form string) bool
 }
 
-// Discovering is a Source that can ask what the server serves, apart from listing it.
+// Discovering is a Source that can find out whether a resource has gone for good, apart
+// from listing it.
 type Discovering interface {
 	Source
-	// Served reports whether the server serves the resource. It is not known after an
-	// error.
-	Served(context.Context) (bool, error)
+	// Gone returns nil if the server has proved that the resource is defined nowhere any
+	// more, in no version. The error says what it is instead, or why it is not known.
+	Gone(context.Context) error
 }
 
 // ErrRenewed ends the watches of a Renewing source, and refuses its lists but for

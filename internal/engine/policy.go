@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/kinform/kinform/internal/engine/machine"
 )
 
 // Policy says how a reflector treats a refusal: an answer that retrying is unlikely to
@@ -56,62 +58,29 @@ func (e *RefusedError) Error() string {
 // Unwrap gives the server's answer and ErrRefused, for errors.Is and errors.As.
 func (e *RefusedError) Unwrap() []error { return []error{e.Err, ErrRefused} }
 
-// giveUp ends Run.
-func (r *Reflector) giveUp(reason Reason, err error) state {
+// giveUp notes what ends Run.
+func (r *Reflector) giveUp() {
 	r.status.update(func(s *Status) { s.NextTry = time.Time{} })
-	r.refused = &RefusedError{Source: r.source.String(), Reason: reason, Err: err}
+	r.refused = &RefusedError{Source: r.source.String(), Reason: r.reason, Err: r.err}
 	r.collection.log.line("refused, and ends: the policy is to fail fast", "source", r.source.String(),
-		"reason", string(reason), "error", err)
-	return nil
+		"reason", string(r.reason), "error", r.err)
 }
 
-// gone finds out whether a resource that was in the store is not served any more, as its
-// definition was deleted. The server's discovery has to say so: what a program has not
-// called optional must not vanish because a proxy answers with 404.
-func (r *Reflector) gone(err error, delay time.Duration, next state) state {
-	r.absent++
-	d, ok := r.source.(Discovering)
-	if !ok || !r.emptied && r.absent < absentAfter {
-		return r.retry(NoResource, err, delay, next)
-	}
-	return func(ctx context.Context) state {
-		if !r.emptied {
-			ask, cancel := context.WithTimeout(ctx, catchUp)
-			defer cancel()
-			if served, unknown := d.Served(ask); served || unknown != nil {
-				return r.retry(NoResource, err, delay, next)
-			}
-			r.empty(err)
-		}
-		return r.wait(Absent, delay, r.start)
-	}
-}
-
-// absentAfter is how many answers in a row it takes to believe that a resource is no
-// longer served. One server of several may not have it yet.
-const absentAfter = 3
-
-// missing treats a resource that is not served as empty, after enough answers, and
-// reports whether it did.
-func (r *Reflector) missing(err error) bool {
-	r.absent++
-	synced := r.status.get().Synced
-	switch {
-	case r.emptied:
-		return true
-	case synced && r.absent < absentAfter:
-		return false
-	}
-	r.empty(err)
-	return true
+// search asks the server's discovery whether a resource that was in the store is still
+// served: its definition may have been deleted.
+func (r *Reflector) search(ctx context.Context) machine.Do {
+	ask, cancel := context.WithTimeout(ctx, catchUp)
+	defer cancel()
+	served, unknown := r.source.(Discovering).Served(ask)
+	return r.tell(machine.Happened{What: machine.Searched, Served: served || unknown != nil})
 }
 
 // empty empties the store, as the resource is not served.
-func (r *Reflector) empty(err error) {
-	r.version, r.consistent, r.suspect, r.incomplete, r.emptied = Version{}, false, false, 0, true
+func (r *Reflector) empty(do machine.Do) machine.Do {
+	r.version = Version{}
 	r.journal.begin()
 	stored := r.collection.Store(r.part, List{}, Version{})
-	r.confirmed()
+	r.confirmed(do)
 	r.part.lose()
 	r.part.answer(r.collection, nil, false)
 	r.status.update(func(s *Status) {
@@ -120,5 +89,6 @@ func (r *Reflector) empty(err error) {
 	})
 	r.journal.empty()
 	stored.Deliver()
-	r.collection.log.line("not served, and counts as empty until it is", "source", r.source.String(), "error", err)
+	r.collection.log.line("not served, and counts as empty until it is", "source", r.source.String(), "error", r.err)
+	return r.tell(machine.Happened{What: machine.Cleared})
 }

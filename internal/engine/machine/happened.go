@@ -8,7 +8,7 @@ const (
 	Began What = iota
 	// Restored: the store was filled from disk, before the run begins.
 	Restored
-	// Succeeded: the reflector takes over from another. Facts: Certain, Covered, Heir.
+	// Succeeded: the reflector takes over from another. Facts: Certain, Covered, Suspicious.
 	Succeeded
 	// Proved: the server was asked for objects that the disk has. Facts: Proof, or Failure;
 	// Reached, Unchanged.
@@ -128,9 +128,8 @@ type Happened struct {
 	Streamable bool
 
 	// Certain: the store of the reflector before was what the server had. Covered: that one
-	// selected all that is selected now. Heir: what that one knew.
-	Certain, Covered bool
-	Heir             Known
+	// selected all that is selected now. Suspicious: its last watch broke.
+	Certain, Covered, Suspicious bool
 
 	Proof Proof
 	// Reached: the store has what the server had when it was asked. Unchanged: an object is

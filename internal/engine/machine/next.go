@@ -87,7 +87,7 @@ func (k Known) succeeded(h Happened) Known {
 	case !h.Certain: // the list has the last word
 		k.Plan.Newest, k.Plan.Replaces = true, true
 	case h.Covered:
-		k.Handed, k.Synced, k.Suspect = true, true, h.Heir.Suspect
+		k.Handed, k.Synced, k.Suspect = true, true, h.Suspicious
 	}
 	return k
 }

@@ -156,15 +156,6 @@ func (r *Reflector) askAside(ctx context.Context, dog *watchdog) {
 	}
 }
 
-// asked lists again for those who wait for a version that does not come.
-func (r *Reflector) asked(context.Context) state {
-	if !r.part.takeQuestion() {
-		return r.watch
-	}
-	r.consistent = true
-	return r.listFor(Awaited)
-}
-
 // incomparable reports whether what the store has reached does not say that it has
 // everything before.
 func (r *Reflector) incomparable() bool {

@@ -1,64 +1,44 @@
 package engine
 
-import "errors"
+import "github.com/kinform/kinform/internal/engine/machine"
 
 // Cause is why a reflector lists.
-type Cause string
+type Cause = machine.Cause
 
 // The causes.
 const (
 	// First: nothing was listed yet.
-	First Cause = "first"
+	First = machine.First
 	// Forgotten: the server does not have the version any more that the watch, or a page of
 	// the list, was to go on from (410).
-	Forgotten Cause = "expired"
+	Forgotten = machine.Forgotten
 	// Incomparable: the list before was older than what the store has, or could not be
 	// asked for by its version.
-	Incomparable Cause = "older-list"
+	Incomparable = machine.Incomparable
 	// WentBack: the server's version is lower than the one that the store has.
-	WentBack Cause = "history-went-back"
+	WentBack = machine.WentBack
 	// Disorder: the watch sent states out of order.
-	Disorder Cause = "out-of-order"
+	Disorder = machine.Disorder
 	// Incomplete: the list before had objects that could not be read.
-	Incomplete Cause = "incomplete"
+	Incomplete = machine.Incomplete
 	// Silence: watches have brought nothing for long.
-	Silence Cause = "silence"
+	Silence = machine.Silence
 	// Polled: the resource cannot be watched.
-	Polled Cause = "polling"
+	Polled = machine.Polled
 	// Failed: the list before has failed, or watches fail in a way that a list may get past.
-	Failed Cause = "failure"
+	Failed = machine.Failed
 	// Renewed: a reader has joined who needs more of each object.
-	Renewed Cause = "renewed"
+	Renewed = machine.Renewed
 	// Awaited: somebody waits for a version that does not come.
-	Awaited Cause = "awaited"
+	Awaited = machine.Awaited
 	// Unconfirmed: the server did not confirm what a snapshot on disk had.
-	Unconfirmed Cause = "unconfirmed"
+	Unconfirmed = machine.Unconfirmed
 	// Verified: Verify has found that the store differs from the server.
-	Verified Cause = "verify"
+	Verified = machine.Verified
 )
 
 // Causes are all there are.
 var Causes = []Cause{
 	First, Forgotten, Incomparable, WentBack, Disorder, Incomplete,
 	Silence, Polled, Failed, Renewed, Awaited, Unconfirmed, Verified,
-}
-
-// listFor returns the state that lists, for a cause.
-func (r *Reflector) listFor(c Cause) state {
-	r.cause = c
-	return r.list
-}
-
-// causeOf returns the cause of a list that relistIn, or the end of a watch, has led to,
-// or that is to prove the state.
-func causeOf(err error, proving bool) Cause {
-	switch {
-	case proving:
-		return Silence
-	case errors.Is(err, errIncomplete):
-		return Incomplete
-	case errors.Is(err, errUnconfirmed):
-		return Unconfirmed
-	}
-	return Disorder
 }

@@ -58,17 +58,15 @@ func (d *demands) pending() bool {
 	return len(d.due) > 0
 }
 
-// takeDemands has the list that begins now be what was demanded, if anything was.
-func (r *Reflector) takeDemands() {
+// takeDemands has the list that begins now be what was demanded, and reports whether
+// anything was.
+func (r *Reflector) takeDemands() bool {
 	r.demands.mu.Lock()
+	defer r.demands.mu.Unlock()
 	due := r.demands.due
 	r.demands.due = nil
-	r.demands.mu.Unlock()
-	if len(due) == 0 {
-		return
-	}
 	r.answering = append(r.answering, due...)
-	r.consistent, r.renewing, r.proving = true, true, false
+	return len(due) > 0
 }
 
 // metDemands notes that the list that was demanded is in the store.

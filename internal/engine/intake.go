@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kinform/kinform/internal/engine/machine"
 	"github.com/kinform/kinform/wire"
 )
 
@@ -72,16 +73,13 @@ func (r *Reflector) add(list *List, item Item) {
 	}
 }
 
-// replace puts a list into the store.
-func (r *Reflector) replace(ctx context.Context, list List, version Version) {
+// replace puts a list into the store, as the machine has decided.
+func (r *Reflector) replace(ctx context.Context, list List, version Version, do machine.Do) machine.Do {
 	if list.NewEpoch {
 		r.observe(Observation{Point: PointEpoch})
 		r.collection.wentBack()
 		r.collection.log.line("the server's history went back; everything is replaced",
 			"source", r.source.String(), "from", r.version.String(), "to", version.String())
-	}
-	if r.incomplete++; !list.Incomplete {
-		r.incomplete = 0
 	}
 	r.missed = list.Rejected
 	version = r.in.weigh(ctx, list.Records, version)
@@ -90,18 +88,16 @@ func (r *Reflector) replace(ctx context.Context, list List, version Version) {
 		list.Current = true
 	}
 	r.order.relisted(version, newest(list.Records), list.NewEpoch)
-	r.version, r.consistent, r.renewing, r.suspect, r.emptied = version, false, false, false, false
-	r.listedAt = time.Now()
-	if !r.settleAt.IsZero() {
+	r.version, r.listedAt = version, time.Now()
+	if do.Settled {
 		r.settleAt = time.Time{}
-		r.failures = max(r.failures, 1) // which is overcome now
 	}
 	listed := len(list.Records)
 	r.journal.begin()
 	stored := r.collection.Store(r.part, list, version)
-	r.confirmed()
+	r.confirmed(do)
 	r.part.answer(r.collection, nil, r.incomparable())
-	overcome := r.healthy(true) // before anything is delivered: a handler may read the status
+	overcome := r.healthy(do, true) // before anything is delivered: a handler may read the status
 	reached, why := r.worthKeeping()
 	r.journal.end(stored.changes, r.form(), reached, why)
 	stored.Deliver()
@@ -109,13 +105,16 @@ func (r *Reflector) replace(ctx context.Context, list List, version Version) {
 	if !list.NewEpoch {
 		r.order.vanished(stored.Gone, version)
 	}
-	r.listened(stored.Changes)
+	if do = r.tell(machine.Happened{What: machine.Stored, Changed: stored.Changes > 0}); do.Deafened {
+		r.deafened()
+	}
 	r.order.settle(r.collection)
 	if r.order.unordered && r.in.objects {
 		r.distrust()
 	}
 	r.logRecovered(overcome)
 	r.in.compact()
+	return do
 }
 
 // goesBack reports whether a list, which is no older than the store, has older states. A
@@ -140,12 +139,9 @@ func newest(records []*Record) (v Version) {
 const worthwhile = time.Second / 2
 
 // follow applies what a watch sends: whatever has arrived, in one batch.
-func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStream) state {
-	if !r.deaf {
-		r.status.enter(Watching)
-	}
+func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStream, do machine.Do) machine.Do {
+	r.show(do)
 	defer r.attend(dog)()
-	r.mute++
 	received := false
 	r.openedAt = time.Now()
 	r.status.update(func(s *Status) { s.WatchedSince = r.openedAt })
@@ -169,11 +165,14 @@ func (r *Reflector) follow(ctx context.Context, dog *watchdog, stream WatchStrea
 		}
 		if r.brought {
 			received = true
-			r.received()
-			r.logRecovered(r.healthy(false))
+			do = r.tell(machine.Happened{What: machine.Received})
+			r.show(do)
+			r.logRecovered(r.healthy(do, false))
 		}
-		if r.caughtUp(err) {
-			return r.relistAll(errDiverged)
+		if r.known.Unconfirmed {
+			if do = r.caughtUp(machine.Happened{What: machine.CaughtUp}, err); do.Act != machine.Continue {
+				return do
+			}
 		}
 		if err != nil {
 			return r.watchEnded(ctx, dog.cause(err), received || time.Since(r.openedAt) >= worthwhile)
@@ -331,7 +330,7 @@ func (r *Reflector) bookmark(ev Event) error {
 	case err != nil || version.IsZero():
 		r.brought = true
 		return nil // it only says that the server is there
-	case version.Before(r.version) && r.tolerant:
+	case version.Before(r.version) && r.known.Tolerant:
 		return nil
 	case version.Before(r.version):
 		return errWentBack

@@ -75,7 +75,7 @@ func newJournal(r *Reflector, f *snapshot.File) *journal {
 		j.failures = 1
 		j.wholeAt = time.Now().Add(openAgain.delay(1, nil))
 	}
-	if r.unconfirmed {
+	if r.known.Unconfirmed {
 		j.version, j.grave = r.version, r.buried
 	} else {
 		j.behind = true

@@ -13,6 +13,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinform/kinform/internal/engine/machine"
 	"github.com/kinform/kinform/wire"
 )
 
@@ -83,7 +84,7 @@ func (f *objectFeed) list(version int, objs ...*metav1.PartialObjectMetadata) {
 	for _, o := range objs {
 		f.add(&l, Item{Object: o})
 	}
-	f.replace(context.Background(), l, Version{number: uint64(version)})
+	f.replace(context.Background(), l, Version{number: uint64(version)}, machine.Do{})
 }
 
 // send gives events to it, in one batch.

@@ -31,7 +31,7 @@ func (c *Collection) raiseFloor(ended []*Reflector) Version {
 	defer c.mu.Unlock()
 	for _, r := range ended {
 		v := r.part.Version()
-		if v.number != 0 && !r.unconfirmed && (c.floor.IsZero() || c.floor.Before(v)) {
+		if v.number != 0 && !r.known.Unconfirmed && (c.floor.IsZero() || c.floor.Before(v)) {
 			c.floor = v
 		}
 	}

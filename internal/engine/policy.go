@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/kinform/kinform/internal/engine/machine"
 )
 
 // Policy says how a reflector treats a refusal: an answer that retrying is unlikely to
@@ -55,57 +57,41 @@ func (e *RefusedError) Error() string {
 // Unwrap gives the server's answer and ErrRefused, for errors.Is and errors.As.
 func (e *RefusedError) Unwrap() []error { return []error{e.Err, ErrRefused} }
 
-// giveUp ends Run.
-func (r *Reflector) giveUp(reason Reason, err error) state {
+// giveUp notes what ends Run.
+func (r *Reflector) giveUp() {
 	r.status.update(func(s *Status) { s.NextTry = time.Time{} })
-	r.refused = &RefusedError{Source: r.source.String(), Reason: reason, Err: err}
+	r.refused = &RefusedError{Source: r.source.String(), Reason: r.reason, Err: r.err}
 	r.collection.log.line("refused, and ends: the policy is to fail fast", "source", r.source.String(),
-		"reason", string(reason), "error", err)
-	return nil
+		"reason", string(r.reason), "error", r.err)
 }
 
-// gone treats a resource that was in the store and is not found. What was read is kept:
-// proxies answer with 404, servers that have just started do, and a definition may no
-// longer be served in one version while its objects live on in another. Only if the source
-// proves that it is defined nowhere any more does the store become empty.
-func (r *Reflector) gone(err error, delay time.Duration, next state) state {
-	r.absent++
-	d, ok := r.source.(Discovering)
-	if r.emptied {
-		return r.wait(Absent, delay, r.start)
-	}
-	if !ok || !r.options.EmptyGone || r.absent < absentAfter {
-		return r.retry(NoResource, err, delay, next)
-	}
-	return func(ctx context.Context) state {
-		ask, cancel := context.WithTimeout(ctx, catchUp)
-		defer cancel()
-		if why := d.Gone(ask); why != nil {
-			if r.news(notGone) {
-				r.collection.log.line("not found, and what was read is kept", "source", r.source.String(), "error", err, "because", why)
-			}
-			err = fmt.Errorf("%w; what was read is kept: %w", err, why)
-			r.status.update(func(s *Status) { s.Cause = err })
-			return r.retry(NoResource, err, delay, next)
+// search asks whether a resource that was in the store and is not found has gone for good.
+// Until that is proved, what was read is kept: proxies answer with 404, servers that have
+// just started do, and a definition may no longer be served in one version while its objects
+// live on in another.
+func (r *Reflector) search(ctx context.Context) machine.Do {
+	ask, cancel := context.WithTimeout(ctx, catchUp)
+	defer cancel()
+	why := r.source.(Discovering).Gone(ask)
+	if why != nil {
+		if r.news(notGone) {
+			r.collection.log.line("not found, and what was read is kept", "source", r.source.String(), "error", r.err, "because", why)
 		}
-		r.empty(err)
-		return r.wait(Absent, delay, r.start)
+		r.err = fmt.Errorf("%w; what was read is kept: %w", r.err, why)
+		r.status.update(func(s *Status) { s.Cause = r.err })
 	}
+	return r.tell(machine.Happened{What: machine.Searched, Kept: why != nil})
 }
 
 // notGone is what is logged once of a resource that is not found and not known to be gone.
 const notGone Reason = "not-gone"
 
-// absentAfter is how many answers in a row it takes to ask whether a resource has gone.
-// One server of several may not have it yet.
-const absentAfter = 3
-
 // empty empties the store, as the resource is not served.
-func (r *Reflector) empty(err error) {
-	r.version, r.consistent, r.suspect, r.incomplete, r.emptied = Version{}, false, false, 0, true
+func (r *Reflector) empty(do machine.Do) machine.Do {
+	r.version = Version{}
 	r.journal.begin()
 	stored := r.collection.Store(r.part, List{}, Version{})
-	r.confirmed()
+	r.confirmed(do)
 	r.part.lose()
 	r.part.answer(r.collection, nil, false)
 	r.status.update(func(s *Status) {
@@ -114,5 +100,6 @@ func (r *Reflector) empty(err error) {
 	})
 	r.journal.empty()
 	stored.Deliver()
-	r.collection.log.line("not served, and counts as empty until it is", "source", r.source.String(), "error", err)
+	r.collection.log.line("not served, and counts as empty until it is", "source", r.source.String(), "error", r.err)
+	return r.tell(machine.Happened{What: machine.Cleared})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"time"
+
+	"github.com/kinform/kinform/internal/engine/machine"
 )
 
 // probe asks for the server's version after a watch broke. A server that was restored
@@ -18,41 +20,16 @@ import (
 // requested; if that is older than what we hold, the history went back, and a
 // consistent list replaces everything. If it is not, the watch continues, on whichever
 // server: one that lags sends nothing that is older than the requested version.
-func (r *Reflector) probe(ctx context.Context) state {
-	version, err := r.askVersion(ctx, min(r.options.Silence, catchUp), ListOptions{Limit: 1, Probe: true, ResourceVersion: r.version.String()})
-	if isAhead(err) || isExpired(err) || err == errStalled || err == nil && version.Before(r.version) {
-		version, err = r.askVersion(ctx, r.options.Silence, ListOptions{Limit: 1, Probe: true})
+func (r *Reflector) probe(ctx context.Context, do machine.Do) machine.Do {
+	silence, o := r.options.Silence, ListOptions{Limit: 1, Probe: true}
+	if do.Act == machine.AskCache {
+		silence, o.ResourceVersion = min(silence, catchUp), r.version.String()
 	}
-	switch {
-	case ctx.Err() != nil:
-		return nil
-	case err != nil:
-		if r.failures > 0 && !isTransient(err) {
-			return r.failed(err, r.listFor(Failed)) // it cannot answer that; a list gets past it
-		}
-		return r.failed(err, r.watch)
+	version, err := r.askVersion(ctx, silence, o)
+	if err != nil {
+		return r.broke(ctx, err)
 	}
-	r.suspect, r.probedAt = false, time.Now()
-	switch {
-	case version.Before(r.version):
-		r.consistent = true
-		return r.listFor(WentBack)
-	case version == r.version:
-		// Nothing has happened since what the store has.
-		r.mute, r.provenAt = 0, time.Now()
-		r.status.update(func(s *Status) { s.LastContact = r.provenAt })
-	}
-	return nil
-}
-
-// isTransient reports whether a request failed for what the next one may not fail for,
-// whatever it asks.
-func isTransient(err error) bool {
-	switch reasonOf(err) {
-	case Unauthorized, Refused, TLS, Throttled, Stalled, Cut:
-		return true
-	}
-	return false
+	return r.tell(machine.Happened{What: machine.Answered, Version: r.compare(version)})
 }
 
 // probePause is how long a probe is good for: where watches end or break all the time,

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kinform/kinform/internal/engine/machine"
 )
 
 // ReflectorOptions of one reflector. The zero value works.
@@ -76,12 +79,13 @@ type Reflector struct {
 	// version is what the watch has reached, and the store a moment later; zero before
 	// the first list. A run begins with that of the partition.
 	version Version
-	// consistent: the next list must be a consistent read, as the server could
-	// not serve the version that we hold.
-	consistent bool
-	// renewing: the next list has more of each object than the store, or is to replace
-	// everything for another reason.
-	renewing bool
+	// known is what the machine decides by; tell changes it.
+	known machine.Known
+	// err is what happened last that the machine was told of as a failure, reason its kind,
+	// and delay how long to wait for it.
+	err    error
+	reason Reason
+	delay  time.Duration
 	// demands are lists that others want; answering are those who wait for the next one.
 	demands   demands
 	answering []chan struct{}
@@ -90,27 +94,21 @@ type Reflector struct {
 	hearing
 	warmth
 	succession
-	// disorders counts the lists that events out of order led to, the last one at
-	// disorderAt.
-	disorders  int
-	disorderAt time.Time
+	// disorderAt is when an event was last out of order, and briefAt when a watch was last brief.
+	disorderAt, briefAt time.Time
 	// settleAt is when a list is due that shows what doubtful events were; zero: none
 	// is. Until then the watch goes on without them. doubt is what is wrong.
 	settleAt time.Time
 	doubt    error
 	// listedAt is when the last list was stored.
 	listedAt time.Time
-	// listing measures the present list, and cause is why it is read.
+	// listing measures the present list.
 	listing stopwatch
-	cause   Cause
 	// ranAt is when the run began; events and bookmarks count what watches have sent.
 	ranAt             time.Time
 	events, bookmarks uint64
 	// staleLogged: that events were left out was logged since all was well.
 	staleLogged bool
-	// suspect: the last watch broke, so the server may have been replaced by one
-	// whose history went back; ask before resuming.
-	suspect bool
 	// probedAt is when the server last proved that its history is the one we know.
 	probedAt time.Time
 	// openedAt is when the present watch was taken up, zero before; beganFrom is the
@@ -118,30 +116,11 @@ type Reflector struct {
 	openedAt  time.Time
 	beganFrom Version
 	endsAt    time.Time
-	// lagging: the next watch may bring bookmarks from before its start, as the server
-	// was asked about them; tolerant: the present one may.
-	lagging, tolerant bool
-	// unpaged: the next list is read in one piece, as pages have expired.
-	unpaged bool
-	// incomplete counts the lists in a row that had objects which could not be
-	// read. What vanished may have been kept, so the list is read again in a while.
-	incomplete int
-	// failures in a row, outage those since all was well.
-	failures, outage int
-	// fruitless counts the watches that ended without result since one last brought
-	// something. Lists in between may succeed, but must still become rarer.
-	fruitless int
-	// brief counts the watches in a row that the server soon ended with an error,
-	// whatever they brought, the last one at briefAt.
-	brief   int
-	briefAt time.Time
+	// outage counts the failures since all was well.
+	outage int
 	// logged are the kinds of failures that were logged since all was well; a
 	// repeated one is counted, not logged again.
 	logged map[Reason]bool
-	// absent counts how often in a row the server did not know the resource; emptied: the
-	// store has nothing of it, for that reason.
-	absent  int
-	emptied bool
 	// missed: an object could not be taken as it is now, and the store has an older state.
 	missed bool
 	// refused is what ended Run, if the policy had it do so.
@@ -173,6 +152,11 @@ func NewReflector(s Source, c *Collection, p *Partition, o ReflectorOptions) *Re
 		accept: o.Accept, transform: o.Transform, encoder: o.Encoder, view: o.View,
 	}
 	_, r.in.objects = s.(Whole)
+	_, discovers := s.(Discovering)
+	r.known.Options = machine.Options{
+		Policy: machine.Policy(o.Policy), FirstNewest: !o.FromCache, Streams: o.WatchList,
+		Paged: o.PageSize > 0, Discovers: discovers && o.EmptyGone, Objects: r.in.objects,
+	}
 	r.in.labels.known = map[string]knownLabels{}
 	r.status.s.Source = s.String()
 	return r
@@ -181,9 +165,6 @@ func NewReflector(s Source, c *Collection, p *Partition, o ReflectorOptions) *Re
 // Status returns what the reflector is doing.
 func (r *Reflector) Status() Status { return r.status.get() }
 
-// state is what the reflector does next; nil: it has ended.
-type state func(context.Context) state
-
 // Run lists and watches until ctx ends, and then returns nil. With the policy
 // FailFast it ends when it is refused, with a *RefusedError. It can be run again;
 // it then continues where it was.
@@ -191,138 +172,150 @@ func (r *Reflector) Run(ctx context.Context) error {
 	defer r.status.enter(Stopped)
 	r.refused, r.staleLogged = nil, false
 	r.version = r.begins()
-	r.refusals, r.ranAt = 0, time.Now()
+	r.ranAt = time.Now()
 	defer r.openSnapshot(ctx)()
-	next := r.start
-	for next != nil && ctx.Err() == nil {
-		next = next(ctx)
+	do := r.begin()
+	for do.Act != machine.End && ctx.Err() == nil {
+		do = r.performer(do.Act)(ctx, do)
+	}
+	if do.Refused {
+		r.giveUp()
 	}
 	return r.refused
 }
 
-func (r *Reflector) start(context.Context) state {
-	switch {
-	case r.unconfirmed:
+// performer returns what does an act, and returns what the machine says next.
+func (r *Reflector) performer(act machine.Act) func(context.Context, machine.Do) machine.Do {
+	switch act {
+	case machine.Begin:
+		return func(context.Context, machine.Do) machine.Do { return r.begin() }
+	case machine.Prove:
 		return r.prove
-	case !r.version.IsZero() && !r.part.Version().IsZero():
-		r.suspect = r.suspect || !r.handed
-		r.handed = false
-		return r.watch
-	case !r.version.IsZero() || r.consistent:
-		return r.listFor(First) // no older than what was stored in other scopes
-	case r.options.WatchList && !r.options.Server.listOnly.Load():
+	case machine.List:
+		return r.list
+	case machine.Stream:
 		return r.watchList
+	case machine.Look:
+		return func(context.Context, machine.Do) machine.Do { return r.look() }
+	case machine.AskCache, machine.AskNewest:
+		return r.probe
+	case machine.Watch:
+		return r.watch
+	case machine.Wait:
+		return r.wait
+	case machine.Search:
+		return func(ctx context.Context, _ machine.Do) machine.Do { return r.search(ctx) }
+	case machine.Empty:
+		return func(_ context.Context, do machine.Do) machine.Do { return r.empty(do) }
 	}
-	return r.listFor(First)
+	panic(fmt.Sprintf("the machine says %d where nothing goes on", act))
+}
+
+// begin tells what the run begins with.
+func (r *Reflector) begin() machine.Do {
+	return r.tell(machine.Happened{
+		What: machine.Began, Held: !r.version.IsZero(), Filled: !r.part.Version().IsZero(),
+		Streamable: !r.options.Server.listOnly.Load(),
+	})
 }
 
 // list reads the whole set and replaces the partition with it.
-func (r *Reflector) list(ctx context.Context) state {
-	r.observe(Observation{Point: PointList, Cause: r.cause})
+func (r *Reflector) list(ctx context.Context, do machine.Do) machine.Do {
+	r.observe(Observation{Point: PointList, Cause: do.Cause})
 	r.listing = stopwatch{time.Now()}
-	switch {
-	case r.deaf:
-		r.status.enter(Polling)
-	case !r.polling:
-		r.status.enter(Listing)
-	}
-	r.takeDemands()
+	r.show(do)
+	do = r.tell(machine.Happened{What: machine.Prepared, Demanded: r.takeDemands(), Held: !r.version.IsZero()})
 	read := r.part.beginRead()
-	o := ListOptions{Limit: r.options.PageSize, ResourceVersion: r.version.String()}
-	if r.unpaged {
+	o := ListOptions{Limit: r.options.PageSize}
+	if do.Unpaged {
 		o.Limit = 0
 	}
-	switch {
-	case r.consistent:
-		o.ResourceVersion = ""
-	case r.version.IsZero() && r.options.FromCache:
+	switch do.At {
+	case machine.Any:
 		o.ResourceVersion = "0"
+	case machine.NotOlder:
+		o.ResourceVersion = r.version.String()
 	}
-	r.in.distrust = r.consistent || r.unconfirmed
+	r.in.distrust = do.Distrust
 	list, version, err := r.readList(ctx, o)
 	r.in.distrust, r.in.stored = false, nil
-	switch {
-	case err == nil:
-	case ctx.Err() != nil:
-		return nil
-	case errors.Is(err, ErrRenewed):
-		return r.renew(ctx)
-	case isExpired(err) && o.Limit > 0:
-		// Pages are older than a server remembers by the time that all are read.
-		r.unpaged, r.consistent = true, r.consistent || o.ResourceVersion != "0"
-		return r.listFor(Forgotten)
-	case (isAhead(err) || isExpired(err)) && o.ResourceVersion != "":
-		// What we hold cannot be compared with what the server has: ask for what
-		// it has.
-		r.consistent = true
-		return r.listFor(Incomparable)
-	default:
-		// A server that is asked for a version that it has not reached may wait for it,
-		// for longer than we do, and its history may have gone back.
-		r.consistent = r.consistent || errors.Is(err, errStalled)
-		return r.failed(err, r.listFor(Failed))
+	if err != nil {
+		return r.broke(ctx, err)
 	}
-	list.NewEpoch = version.Before(r.version)
-	if list.NewEpoch && !r.consistent {
-		// An answer older than what was asked for proves nothing.
-		r.consistent = true
-		return r.listFor(Incomparable)
+	if do = r.tell(r.listed(list, version)); do.Act != machine.Store {
+		return do
 	}
-	list.Current = r.renewing || r.unconfirmed || (r.order.disordered || r.order.unordered) && !r.order.apart
-	r.unpaged = false
-	r.replace(ctx, list, version)
+	list.NewEpoch, list.Current = do.NewEpoch, do.Overwrite
+	next := r.replace(ctx, list, version, do)
 	r.metDemands()
-	if o.ResourceVersion == "" {
+	if do.Exact {
 		r.part.proved(version, read)
 	}
-	return r.watch
+	return next
+}
+
+// listed is what there is to tell of a list.
+func (r *Reflector) listed(list List, version Version) machine.Happened {
+	return machine.Happened{
+		What: machine.Listed, Version: r.compare(version), Gaps: list.Incomplete,
+		Unsure:   (r.order.disordered || r.order.unordered) && !r.order.apart,
+		Doubtful: !r.settleAt.IsZero(),
+	}
+}
+
+// look tells what there is to know before a watch is opened.
+func (r *Reflector) look() machine.Do {
+	h := machine.Happened{What: machine.Looked, Demanded: r.demands.pending()}
+	if relist, why := r.relistIn(); why != nil && relist <= 0 {
+		h.Due = failureOf(why)
+	}
+	since := time.Since(r.provenAt)
+	h.Quiet = since >= min(r.options.Silence, r.options.Poll)
+	h.QuietLong = since/machine.MuteWatches >= r.options.Silence
+	h.ProbeOld = time.Since(r.probedAt) >= probePause
+	h.Comparable = r.version.number != 0
+	return r.tell(h)
 }
 
 // watch follows the changes from the version that the store has reached.
-func (r *Reflector) watch(ctx context.Context) state {
+func (r *Reflector) watch(ctx context.Context, do machine.Do) machine.Do {
 	relist, why := r.relistIn()
-	if r.proving = r.unproven(); r.proving || why != nil && relist <= 0 {
-		return r.listFor(causeOf(why, r.proving))
-	}
-	if r.demands.pending() {
-		return r.listFor(Verified)
-	}
-	if r.suspect && time.Since(r.probedAt) >= probePause && !r.in.objects && r.version.number != 0 { // others are not compared
-		if next := r.probe(ctx); next != nil || ctx.Err() != nil {
-			return next
-		}
-	}
 	silence := r.options.Silence
-	if r.deaf {
+	if r.known.Deaf {
 		silence = min(silence, r.options.Poll)
 	}
 	dog := newWatchdog(ctx, silence)
 	defer dog.release()
 	defer r.demands.heed(func() { dog.cancel(errDemanded) })()
-	o := WatchOptions{ResourceVersion: r.version.String(), Timeout: r.watchTimeout()}
-	r.begin(o)
+	o := WatchOptions{ResourceVersion: r.version.String(), Timeout: watchTimeout()}
+	if do.Short {
+		o.Timeout = confirmIn
+	}
+	r.opening(o, do)
 	stream, err := r.source.Watch(dog, o)
 	if err != nil {
 		return r.watchEnded(ctx, dog.cause(err), false)
 	}
 	defer stream.Close()
-	r.answered()
+	do = r.tell(machine.Happened{What: machine.Opened})
+	if do.Overcome {
+		r.status.update(r.overcome)
+	}
 	if why != nil {
 		t := time.AfterFunc(relist, func() { dog.cancel(why) })
 		defer t.Stop()
 	}
-	return r.follow(ctx, dog, stream)
+	return r.follow(ctx, dog, stream, do)
 }
 
-// begin notes that a watch is about to be opened.
-func (r *Reflector) begin(o WatchOptions) {
+// opening notes that a watch is about to be opened.
+func (r *Reflector) opening(o WatchOptions, do machine.Do) {
 	r.observe(Observation{Point: PointWatch})
-	if r.suspect || r.failures > 0 {
+	if do.Reconnect {
 		r.status.update(func(s *Status) { s.Reconnects++ })
 	}
 	r.openedAt, r.beganFrom = time.Time{}, r.version
 	r.endsAt = time.Now().Add(o.Timeout)
-	r.tolerant, r.lagging = r.lagging, false
 }
 
 // errIncomplete ends a watch that followed an incomplete list.
@@ -335,65 +328,35 @@ var errAtOnce = errors.New("the server ended the watch at once")
 // errWentBack ends a watch whose server has a lower version than we hold.
 var errWentBack = errors.New("the server's version is lower than the one that it was asked to go on from")
 
-// watchEnded decides what follows a watch. A productive one brought something, so it
-// can be resumed at once.
-func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) state {
+// watchEnded tells how a watch ended. A productive one brought something, so it can be
+// resumed at once.
+func (r *Reflector) watchEnded(ctx context.Context, err error, productive bool) machine.Do {
 	if r.order.listed.IsZero() && !r.in.objects {
 		r.order.disordered = true // there is no version to resume at that a list gave
 	}
-	switch {
-	case errors.Is(err, ErrRenewed):
-		return r.renew
-	case errors.Is(err, errAsked):
-		return r.asked
-	case errors.Is(err, errDemanded):
-		return r.listFor(Verified)
-	}
-	r.noteEnd(err)
-	switch {
-	case ctx.Err() != nil:
-		return nil
-	case err == io.EOF && productive:
-		// Before its time, it may be the last word of a server that goes down.
-		r.suspect = time.Until(r.endsAt) > time.Second
-		return r.watch
-	}
-	if !productive {
-		r.fruitless++
+	f := failureOf(err)
+	var status apierrors.APIStatus
+	e := machine.Ending{
+		Productive:   productive,
+		Early:        time.Until(r.endsAt) > time.Second,
+		Taken:        !r.openedAt.IsZero(),
+		Lasted:       !r.openedAt.IsZero() && time.Since(r.openedAt) >= lasting,
+		Said:         errors.As(err, &status),
+		BriefLongAgo: time.Since(r.briefAt) > max(apart, 2*r.options.Backoff.WithDefaults().Most),
+		Wanted:       f == machine.Question && r.part.takeQuestion(),
 	}
 	switch {
-	case isExpired(err):
+	case f == machine.Expired && ctx.Err() == nil:
 		r.observe(Observation{Point: PointExpired})
-		if r.fruitless > 1 || r.brief > 2 {
-			return r.failed(err, r.listFor(Forgotten)) // it forgets what it has just listed
-		}
-		return r.listFor(Forgotten)
-	case errors.Is(err, errWentBack):
-		return r.wentBack(err)
-	case errors.Is(err, errIncomplete), errors.Is(err, errDisorder), errors.Is(err, errUnconfirmed):
-		return r.listFor(causeOf(err, false))
-	case errors.Is(err, errOutOfOrder):
-		return r.outOfOrder(err)
-	case errors.Is(err, errStalled):
-		// Where nothing happens at all, servers have nothing to say. Ask.
-		r.suspect, r.probedAt = true, time.Time{}
-		return r.watch
-	}
-	if isUnwatchable(err) {
-		return r.poll(err)
-	}
-	r.suspect = true
-	if err == io.EOF {
+	case f == machine.OutOfOrder, f == machine.Older && r.in.objects:
+		e.Calm = time.Since(r.disorderAt) > calm
+		err = fmt.Errorf("watch %s: %w", r.source, err)
+	case f == machine.Ended:
 		err = fmt.Errorf("watch %s: %w", r.source, errAtOnce)
 	}
-	reason := reasonOf(err)
-	if (reason == Garbled || reason == Unknown) && !r.openedAt.IsZero() && time.Since(r.openedAt) < lasting {
-		r.brief, r.briefAt = r.brief+1, time.Now() // it may be sent each time, and lists do not end it
+	if ctx.Err() != nil {
+		f = machine.Stop
 	}
-	if r.failures > 0 && (reason == Garbled || reason == Unknown || reason == ServerError || errors.Is(err, errAtOnce)) {
-		// It was not the way here: the server itself sends what cannot be read, or
-		// nothing, or cannot watch. A list gets past it.
-		return r.failed(err, r.listFor(Failed))
-	}
-	return r.failed(err, r.watch)
+	r.err = err
+	return r.tell(machine.Happened{What: machine.Broke, Failure: f, Ending: e})
 }

@@ -1,9 +1,6 @@
 package engine
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // disorderPause is how soon after a list another one may follow because a watch sent
 // states from before it: such servers may end watches as fast as they begin.
@@ -20,23 +17,13 @@ func (r *Reflector) relistIn() (in time.Duration, why error) {
 	case r.order.disordered:
 		in, why = disorderPause-since, errDisorder
 	}
-	if r.incomplete > 0 { // counted from the list: watches may never last that long
-		again := 10*r.options.Backoff.delay(r.incomplete, nil) - since
+	if r.known.Incomplete > 0 { // counted from the list: watches may never last that long
+		again := 10*r.options.Backoff.delay(r.known.Incomplete, nil) - since
 		if why == nil || again < in {
 			in, why = again, errIncomplete
 		}
 	}
 	return r.unconfirmedFor(in, why)
-}
-
-// renew lists what there is more of now. That the list differs from the store says
-// nothing of the watches before it. It replaces everything: what is stored cannot be read
-// by those who need more, be it newer.
-func (r *Reflector) renew(context.Context) state { return r.renewFor(Renewed) }
-
-func (r *Reflector) renewFor(c Cause) state {
-	r.consistent, r.renewing, r.proving = true, true, false
-	return r.listFor(c)
 }
 
 // renewed is closed while the source has more than what was asked for.

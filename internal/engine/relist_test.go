@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kinform/kinform/internal/engine/machine"
 	"github.com/kinform/kinform/internal/objects"
 	"github.com/kinform/kinform/wire"
 )
@@ -72,11 +73,11 @@ func BenchmarkRelist(b *testing.B) {
 	}
 	c, parts := NewCollection(Options{}, "")
 	r := NewReflector(s, c, parts[0], ReflectorOptions{})
-	r.list(b.Context())
+	r.list(b.Context(), machine.Do{Act: machine.List, Cause: First})
 	held := c.Get(slices.Collect(c.All())[0].key)
 	b.ReportAllocs()
 	for b.Loop() {
-		r.list(b.Context())
+		r.list(b.Context(), machine.Do{Act: machine.List, Cause: First})
 	}
 	if c.Len() != 5000 || c.Get(held.key) != held {
 		b.Errorf("%d objects, or they were replaced", c.Len())

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kinform/kinform/internal/engine/machine"
 	"github.com/kinform/kinform/snapshot"
 )
 
@@ -111,8 +112,6 @@ type succession struct {
 	// late: the informer had synced before the reflector came. What a disk has is not for
 	// those who read it since.
 	late bool
-	// handed: the watch goes on where that of another reflector has just ended.
-	handed bool
 	// floor is what the store had reached in other scopes: the first list is no older.
 	floor Version
 }
@@ -146,7 +145,7 @@ func (inf *Informer) successors(s Scope, stay, ended []*Reflector) (came []*Refl
 			}
 			n.succeed(r, !s.Reselects || s.Selects != nil)
 		}
-		n.handed = n.handed && inf.active != nil
+		n.known.Handed = n.known.Handed && inf.active != nil
 		came = append(came, n)
 	}
 	for _, r := range ended {
@@ -177,8 +176,8 @@ func (r *Reflector) succeed(before *Reflector, covered bool) {
 		return
 	case !before.certain():
 		// Nor is what is stored of it: the list has the last word.
-		r.consistent, r.renewing = true, true
-		if before.unconfirmed && r.options.Snapshot.OnlyChanges {
+		r.tell(machine.Happened{What: machine.Succeeded})
+		if before.known.Unconfirmed && r.options.Snapshot.OnlyChanges {
 			// What was read from disk, and is known to subscribers, stays: another file is
 			// not added to it, and an older list is one of a history that went back.
 			r.late = true
@@ -190,12 +189,12 @@ func (r *Reflector) succeed(before *Reflector, covered bool) {
 	case !covered || before.part.namespace != "" && before.part.namespace != r.part.namespace:
 		return
 	}
-	r.handed = true
+	r.tell(machine.Happened{What: machine.Succeeded, Certain: true, Covered: true, Suspicious: before.known.Suspect})
 	r.in.trusted = before.in.trusted // or it is certain of nothing until it lists
 	r.part.reach(version)
 	r.order.relisted(version, Version{}, false)
 	r.order.forgotten = version
-	r.listedAt, r.probedAt, r.provenAt, r.suspect = before.listedAt, before.probedAt, before.provenAt, before.suspect
+	r.listedAt, r.probedAt, r.provenAt = before.listedAt, before.probedAt, before.provenAt
 	r.status.update(func(s *Status) {
 		s.Synced, s.Version, s.LastContact, s.Since = true, version, was.LastContact, time.Now()
 	})
@@ -205,8 +204,7 @@ func (r *Reflector) succeed(before *Reflector, covered bool) {
 // partition, so that a watch can go on from there.
 func (r *Reflector) certain() bool {
 	_, why := r.worthKeeping()
-	return why == nil && !r.unconfirmed && !r.consistent && !r.renewing && !r.emptied &&
-		!r.polling && !r.deaf && r.settleAt.IsZero() && !r.incomparable() && r.version == r.part.Version()
+	return why == nil && r.known.Certain() && !r.incomparable() && r.version == r.part.Version()
 }
 
 // rescope has the collection's partitions be others. What is not kept is removed, and
@@ -219,7 +217,7 @@ func (inf *Informer) rescope(ended, came []*Reflector, keeps func(*Record) bool)
 	for _, r := range ended {
 		for rec := range c.table.snapshotBy(r.part) {
 			switch {
-			case r.unconfirmed && c.restored[r.part]:
+			case r.known.Unconfirmed && c.restored[r.part]:
 				untold = append(untold, rec)
 			case !keeps(rec):
 				gone = append(gone, rec)

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
+	"github.com/kinform/kinform/internal/engine/machine"
 	"github.com/kinform/kinform/snapshot"
 )
 
@@ -50,8 +52,6 @@ type SnapshotStatus struct {
 // warmth is what a reflector knows of its snapshot.
 type warmth struct {
 	journal *journal // nil: there is none
-	// unconfirmed: the store is what the disk had.
-	unconfirmed bool
 	// target is the version that the server had when it was asked first: once the store
 	// has reached it, it is as new as a list would have been. Zero: it was not asked.
 	target Version
@@ -78,7 +78,7 @@ func (r *Reflector) openSnapshot(ctx context.Context) (done func()) {
 	}
 	f, err := r.options.Snapshot.take(ctx, r.part.namespace)
 	r.status.update(func(s *Status) {
-		if !r.unconfirmed {
+		if !r.known.Unconfirmed {
 			s.Snapshot = SnapshotStatus{}
 		}
 		if s.Snapshot.Failure = err; err == nil {
@@ -153,7 +153,8 @@ func (r *Reflector) restore(f *snapshot.File) error {
 	c.kind.Store(&Kinds{mark.APIVersion, mark.Kind})
 	c.restore(r.part, all, !r.options.Snapshot.OnlyChanges)
 	r.part.restore(version)
-	r.version, r.unconfirmed, r.target, r.buried = version, true, Version{}, mark.Grave
+	r.version, r.target, r.buried = version, Version{}, mark.Grave
+	r.tell(machine.Happened{What: machine.Restored})
 	r.order.relisted(version, Version{}, true)
 	r.status.update(func(s *Status) {
 		s.Version, s.LastContact = version, mark.Seen
@@ -215,55 +216,49 @@ func (c *Collection) first(p *Partition, changes []Delta) *Stored {
 	return stored
 }
 
-// watchTimeout is how long the next watch is asked to last.
-func (r *Reflector) watchTimeout() time.Duration {
-	if r.unconfirmed {
-		return confirmIn
-	}
-	return watchTimeout()
-}
-
 // unconfirmedFor is when and why a watch is to end for a list, if it has not confirmed
 // the store by then: nothing else would.
 func (r *Reflector) unconfirmedFor(in time.Duration, why error) (time.Duration, error) {
-	if r.unconfirmed && (why == nil || 2*confirmIn < in) {
+	if r.known.Unconfirmed && (why == nil || 2*confirmIn < in) {
 		return 2 * confirmIn, errUnconfirmed
 	}
 	return in, why
 }
 
-// caughtUp confirms the store once it has what the server had when it was asked: it has
-// reached that version, or the server has ended the watch at its time. It reports whether
-// it has found instead that the history went back.
-func (r *Reflector) caughtUp(err error) (diverged bool) {
-	if !r.unconfirmed || r.target.IsZero() {
-		return false
+// caughtUp tells whether the store has what the server had when it was asked: it has
+// reached that version, or the server has ended the watch at its time.
+func (r *Reflector) caughtUp(h machine.Happened, err error) machine.Do {
+	onTime := err == io.EOF && time.Until(r.endsAt) < time.Second
+	h.Reached = !r.target.IsZero() && (!r.version.Before(r.target) || onTime)
+	h.Unchanged = h.Reached && slices.ContainsFunc(r.outdated, func(old *Record) bool {
+		held := r.collection.Get(old.key)
+		return held != nil && held.sameState(old)
+	})
+	do := r.tell(h)
+	if do.Confirm {
+		r.confirm(do)
 	}
-	if r.version.Before(r.target) && !(err == io.EOF && time.Until(r.endsAt) < time.Second) {
-		return false
-	}
+	return do
+}
+
+// confirm has everybody see that the store is what the server has.
+func (r *Reflector) confirm(do machine.Do) {
 	c := r.collection
-	for _, old := range r.outdated {
-		if held := c.Get(old.key); held != nil && held.sameState(old) {
-			return true
-		}
-	}
 	c.write.Lock()
 	stored := c.first(r.part, nil)
 	r.part.confirm()
-	r.confirmed()
+	r.confirmed(do)
 	r.part.answer(c, nil, r.incomparable())
-	overcome := r.healthy(true)
+	overcome := r.healthy(do, true)
 	stored.Deliver()
 	r.logRecovered(overcome)
-	return false
 }
 
 // confirmed notes that the store is what the server has, before anybody is told of that:
 // who waits for it may ask for the status at once.
-func (r *Reflector) confirmed() {
-	if r.unconfirmed {
-		r.unconfirmed, r.outdated = false, nil
+func (r *Reflector) confirmed(do machine.Do) {
+	if do.Confirm {
+		r.outdated = nil
 		r.status.update(func(s *Status) { s.Snapshot.Unconfirmed = false })
 	}
 }
@@ -276,7 +271,7 @@ func (r *Reflector) worthKeeping() (Version, error) {
 		return Version{}, errors.New("the server's versions are not numbers")
 	case r.order.apart, r.order.unordered, r.order.disordered:
 		return Version{}, errors.New("the server's versions do not say what happened before and after")
-	case r.incomplete > 0:
+	case r.known.Incomplete > 0:
 		return Version{}, errIncomplete
 	case r.missed:
 		return Version{}, errors.New("an object could not be taken as it is now")
@@ -297,7 +292,7 @@ func (r *Reflector) form() string {
 // apply makes the changes that a watch brought, and has them written.
 func (r *Reflector) apply(batch []Change) {
 	r.journal.begin()
-	if r.unconfirmed && !r.options.Snapshot.OnlyChanges {
+	if r.known.Unconfirmed && !r.options.Snapshot.OnlyChanges {
 		r.collection.Edit(batch) // nobody was told of what they change
 	} else {
 		r.collection.Apply(batch)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kinform/kinform/internal/engine/machine"
 	"github.com/kinform/kinform/wire"
 )
 
@@ -31,26 +32,29 @@ const pace = 1024
 // watchList reads the whole set through a watch that starts with the present
 // state, and continues with that watch. Where the closing bookmark does not come
 // (some servers and proxies never send it), it falls back to LIST for good.
-func (r *Reflector) watchList(ctx context.Context) state {
+func (r *Reflector) watchList(ctx context.Context, do machine.Do) machine.Do {
 	r.listing = stopwatch{time.Now()}
-	r.status.enter(Listing)
+	r.show(do)
 	dog := newWatchdog(ctx, r.options.WatchListDeadline)
 	defer dog.release()
 	o := WatchOptions{InitialEvents: true, Timeout: watchTimeout()}
-	r.begin(o)
+	r.opening(o, do)
 	stream, err := r.source.Watch(dog, o)
 	if err != nil {
-		return r.notInitial(ctx, dog.cause(err))
+		return r.broke(ctx, dog.cause(err))
 	}
 	defer stream.Close()
 	list, version, err := r.readInitial(dog, stream)
 	if err != nil {
-		return r.notInitial(ctx, dog.cause(err))
+		return r.broke(ctx, dog.cause(err))
 	}
-	r.replace(ctx, list, version)
+	if do = r.tell(r.listed(list, version)); do.Act != machine.Store {
+		return do
+	}
+	do = r.replace(ctx, list, version, do)
 	r.beganFrom = version
 	dog.silence = r.options.Silence
-	return r.follow(ctx, dog, stream)
+	return r.follow(ctx, dog, stream, do)
 }
 
 // readInitial reads the initial events, up to the bookmark that closes them.
@@ -129,20 +133,12 @@ func (r *Reflector) correct(list *initialList, ev Event) {
 	}
 }
 
-// notInitial continues with a LIST if that may help, and remembers it.
-func (r *Reflector) notInitial(ctx context.Context, err error) state {
-	if ctx.Err() != nil {
-		return nil
-	}
-	switch reasonOf(err) {
-	case Unauthorized, Refused, TLS, Throttled:
-		return r.failed(err, r.watchList)
-	case Forbidden, NoResource:
-		return r.listFor(First) // which reports whether that is true of the resource, or of watches
-	case Stalled:
+// fallBack remembers that the server does not close initial events.
+func (r *Reflector) fallBack() {
+	err := r.err
+	if reasonOf(err) == Stalled {
 		err = errNoInitialEnd
 	}
 	r.options.Server.listOnly.Store(true)
 	r.collection.log.line("falling back to LIST", "source", r.source.String(), "cause", err)
-	return r.listFor(First)
 }

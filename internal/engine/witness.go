@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"github.com/kinform/kinform/internal/engine/machine"
 )
 
 // How a server proves that what the disk has is its own past.
@@ -30,43 +32,46 @@ const witnesses = 20
 // watch has to bring; if it does not, or if one is in an older state, the history went
 // back. One in the same state that looks otherwise shows that a list would bring what no
 // watch does.
-func (r *Reflector) prove(ctx context.Context) state {
-	r.status.enter(Listing)
+func (r *Reflector) prove(ctx context.Context, do machine.Do) machine.Do {
+	r.show(do)
 	r.target, r.outdated = Version{}, nil
+	h := machine.Happened{What: machine.Proved}
+	var err error
+	h.Proof, err = r.proof(ctx)
+	switch {
+	case err == errDiverged:
+		h.Proof = machine.Diverged
+	case err != nil:
+		return r.broke(ctx, err)
+	}
+	return r.caughtUp(h, nil)
+}
+
+// proof asks the server for the newest objects, and returns what they show.
+//
+// Possible errors: errDiverged, those of the request.
+func (r *Reflector) proof(ctx context.Context) (machine.Proof, error) {
 	newest := r.newestOf(witnesses)
 	if len(newest) == 0 {
-		return r.renewFor(Unconfirmed) // there is nothing that could prove anything, and little to list
+		return machine.NothingToAsk, nil
 	}
-	proven := uint64(0)
 	for _, w := range newest {
 		found, err := r.summon(ctx, w.key)
 		if err != nil {
-			return r.unprovable(ctx, err)
+			return machine.NoProof, err
 		}
 		ours := found != nil && found.uid == w.uid
 		switch {
-		case ours && found.number != w.number && found.number <= r.version.number:
-			return r.relistAll(errDiverged)
-		case ours && found.number == w.number && found != w:
-			return r.relistAll(errOtherwise)
-		}
-		if found == w {
-			proven = w.number
-			break
+		case found == w:
+			return machine.SameHistory, r.exhume(ctx, w.number)
+		case ours && found.number == w.number:
+			return machine.Otherwise, nil
+		case ours && found.number <= r.version.number:
+			return machine.Diverged, nil
 		}
 		r.outdated = append(r.outdated, w)
 	}
-	if proven == 0 {
-		return r.relistAll(errUnproven)
-	}
-	if err := r.exhume(ctx, proven); err != nil {
-		return r.unprovable(ctx, err)
-	}
-	r.suspect, r.probedAt = false, time.Now()
-	if r.caughtUp(nil) {
-		return r.relistAll(errDiverged)
-	}
-	return r.watch
+	return machine.Strange, nil
 }
 
 // summon asks for an object, and notes the version that the server had. It returns the
@@ -104,26 +109,6 @@ func (r *Reflector) exhume(ctx context.Context, proven uint64) error {
 		return errDiverged
 	}
 	return nil
-}
-
-// unprovable decides what follows an object that the server could not be asked for.
-func (r *Reflector) unprovable(ctx context.Context, err error) state {
-	switch {
-	case ctx.Err() != nil:
-		return nil
-	case err == errDiverged:
-		return r.relistAll(err)
-	case isTransient(err):
-		return r.failed(err, r.prove)
-	}
-	return r.listFor(Unconfirmed) // which has more to say about it
-}
-
-// relistAll has a consistent list replace what came from disk. What is the same byte for
-// byte stays.
-func (r *Reflector) relistAll(why error) state {
-	r.setAside(why)
-	return r.renewFor(Unconfirmed)
 }
 
 // newestOf returns the records of the partition that have changed last, newest first.

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Served asks the server's discovery whether it serves the resource. A 404 alone does not
-// say so: proxies answer with it, too.
+// Served asks the server's discovery whether it serves the resource. A 404 alone does
+// not prove that it does not: proxies send them, too.
 func (s *source) Served(ctx context.Context) (bool, error) {
 	path := []string{"/apis", s.Resource.Group, s.Resource.Version}
 	if s.Resource.Group == "" {

@@ -49,12 +49,12 @@ PAGE ?=
 browser: ## the page in a real browser, which is installed on Debian; PAGE='-screenshots ../../docs' renews the pictures, PAGE='-run NONE -bench . -benchtime 1x' measures
 	CHROMIUM="$$(test/browser/browser.sh)" go -C test/browser test -count=1 -timeout 15m . $(PAGE)
 
-BENCH ?= -million -docs ../docs
-bench: servers ## side by side with client-go; writes docs/benchmarks.md, fails on a ratio worse than its limit (about two hours)
+BENCH ?= -million -docs ../docs/evidence
+bench: servers ## side by side with client-go; writes docs/evidence/benchmarks.md, fails on a ratio worse than its limit (about two hours)
 	go -C bench run . $(BENCH)
 
-WORKLOADS ?= -docs ../docs
-workloads: ## loads that nobody tuned for, next to client-go; writes docs/workloads.md, fails where kinform is worse (half an hour)
+WORKLOADS ?= -docs ../docs/evidence
+workloads: ## loads that nobody tuned for, next to client-go; writes docs/evidence/workloads.md, fails where kinform is worse (half an hour)
 	go -C bench run . -workloads $(WORKLOADS)
 
 LINT := $(CURDIR)/bin/lint
@@ -79,7 +79,7 @@ SOAK_SEED ?= 0
 SOAK_PACE ?= 0.15
 SOAK      := -tags setclock -count=1 -timeout 0 -v -run '^TestSoak$$'
 SOAKFLAGS := -soak.time=$(SOAK_TIME) -soak.seed=$(SOAK_SEED) -soak.pace=$(SOAK_PACE) $(if $(SOAK_DOCS),-soak.docs=$(abspath $(SOAK_DOCS)))
-soak: servers ## chaos on both servers for SOAK_TIME (default 20m); SOAK_SEED=N repeats one, SOAK_DOCS=docs writes docs/soak.md (with 1h)
+soak: servers ## chaos on both servers for SOAK_TIME (default 20m); SOAK_SEED=N repeats one, SOAK_DOCS=docs/evidence writes docs/evidence/soak.md (with 1h)
 	@overlay=$$(go run ./internal/chaos/setclock) || exit 1; \
 	  go test ./internal/chaos -overlay $$overlay $(SOAK) $(SOAKFLAGS) & embedded=$$!; \
 	  go -C test/apiserver test . -overlay $$overlay $(SOAK) $(SOAKFLAGS); real=$$?; \

@@ -1,10 +1,10 @@
 // Command bench runs kinform and client-go side by side, prints the ratios, and
 // fails when one is worse than the limit that is kept beside it.
 //
-//	go run . -objects 50000 -rounds 3 -million -docs ../docs
+//	go run . -objects 50000 -rounds 3 -million -docs ../docs/evidence
 //	go run . -objects 3000 -rounds 1 -only sync-pods,updates-1
 //	go run . -objects 5000 -rounds 1 -idle 45s -only controller-manager
-//	go run . -workloads -time 2m -docs ../docs
+//	go run . -workloads -time 2m -docs ../docs/evidence
 //	go run . -study
 //
 // Each run is a process of its own, so that its peak memory is its own, too; the

@@ -25,7 +25,7 @@ var (
 	idleTime      = flag.Duration("idle", 210*time.Second, "how long kube-controller-manager is watched while nothing changes")
 	loosePods     = flag.Bool("loose", false, "let the pods of kube-controller-manager and kube-scheduler have neither node nor owner, so that nobody reads all of them but sweeps every 20 s")
 	kinformSource = flag.String("kinform", "..", "the folder of the kinform that programs of Kubernetes are built with")
-	study         = flag.Bool("study", false, "compare ways of packing instead; see docs/packing.md")
+	study         = flag.Bool("study", false, "compare ways of packing instead; see docs/evidence/packing.md")
 )
 
 func main() {

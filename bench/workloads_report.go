@@ -94,7 +94,7 @@ func (r workloadResult) lines() string {
 
 const workloadsPreface = `# Workloads
 
-Written by ` + "`go -C bench run . -workloads -docs ../docs`" + `; do not edit. Loads and uses that nobody tuned for, client-go's informer
+Written by ` + "`go -C bench run . -workloads -docs ../docs/evidence`" + `; do not edit. Loads and uses that nobody tuned for, client-go's informer
 and both of kinform's on each: package kinform, and the drop-in for client-go's packages. A server in memory makes the load
 once, at a steady rate for %v; all subjects watch it at the same time, each in a process of its own, without and with a
 limit of memory. At the end each must hold what the server holds, key by key and version by version: one that does not has

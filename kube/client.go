@@ -15,18 +15,18 @@ import (
 	"k8s.io/client-go/transport"
 )
 
-// statusCodecs decode nothing but the statuses that servers answer errors with:
-// objects are never decoded by the REST client.
+// statusCodecs decode only the statuses in error responses: the REST client never
+// decodes objects.
 var statusCodecs = func() serializer.CodecFactory {
 	s := runtime.NewScheme()
 	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})
 	return serializer.NewCodecFactory(s)
 }()
 
-// NewClient returns a REST client for any resource of the server of cfg. Lists that
-// are not compressed come over HTTP/1.1, on connections that are closed soon after;
-// everything else shares one HTTP/2 connection. Where cfg has its own Transport or
-// NextProtos, these decide.
+// NewClient returns a REST client for any resource of the server of cfg. Uncompressed
+// lists come over HTTP/1.1, on connections that are closed soon after; everything else
+// shares one HTTP/2 connection. If cfg has its own Transport or NextProtos, they are
+// used instead.
 func NewClient(cfg *rest.Config) (rest.Interface, error) {
 	client, err := newClient(forAnyResource(cfg))
 	if err != nil {
@@ -35,7 +35,7 @@ func NewClient(cfg *rest.Config) (rest.Interface, error) {
 	return client, nil
 }
 
-// NewClientOn is NewClient on connections that the program has already.
+// NewClientOn is like NewClient but uses the program's own connections.
 func NewClientOn(cfg *rest.Config, h *http.Client) (rest.Interface, error) {
 	client, err := rest.RESTClientForConfigAndClient(forAnyResource(cfg), h)
 	if err != nil {
@@ -44,8 +44,8 @@ func NewClientOn(cfg *rest.Config, h *http.Client) (rest.Interface, error) {
 	return client, nil
 }
 
-// forAnyResource returns a copy of a configuration whose client is not bound to one
-// API group, and decodes no objects.
+// forAnyResource returns a copy of cfg whose client is not bound to one API group and
+// decodes no objects.
 func forAnyResource(cfg *rest.Config) *rest.Config {
 	c := rest.CopyConfig(cfg)
 	c.GroupVersion = &schema.GroupVersion{}
@@ -82,8 +82,8 @@ func newClient(c *rest.Config) (rest.Interface, error) {
 	return &patientClient{client, authorityOf(c)}, nil
 }
 
-// patientDial makes patient connections. It is one for all, as client-go shares the
-// connections of clients that have all settings in common, this one included.
+// patientDial makes patient connections. There is only one, because client-go shares
+// connections among clients whose settings, including the dialer, are all equal.
 var patientDial = &transport.DialHolder{
 	Dial: patiently((&net.Dialer{Timeout: 30 * time.Second, KeepAliveConfig: keepAlive}).DialContext),
 }
@@ -93,9 +93,9 @@ var patientDials struct {
 	of map[*transport.DialHolder]*transport.DialHolder
 }
 
-// patientDialOf makes the connections of a dialer patient: of none, of the program's
-// own, or of the one with which a credential plugin keeps track of connections, to
-// close them when it has a new certificate. Plugins have one each, for good.
+// patientDialOf returns a dialer whose connections are patient. It wraps no dialer, the
+// program's own, or that of a credential plugin, which tracks connections so that it
+// can close them when it has a new certificate. Each plugin keeps the same dialer.
 func patientDialOf(d *transport.DialHolder, own bool) *transport.DialHolder {
 	switch {
 	case d == nil:
@@ -116,8 +116,8 @@ func patientDialOf(d *transport.DialHolder, own bool) *transport.DialHolder {
 	return p
 }
 
-// keepAlive finds a server that is gone after 45 s, as the pings of HTTP/2 do, which
-// HTTP/1.1 does not have.
+// keepAlive detects a dead server within 45 s. HTTP/2 does so with pings, which
+// HTTP/1.1 lacks.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 5 * time.Second, Count: 3}
 
 // patientClient is a client with patient connections.

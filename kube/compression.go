@@ -14,11 +14,11 @@ import (
 type Compression uint8
 
 const (
-	// CompressFar compresses unless the server is near: on the same machine, or
-	// that of the cluster which the program runs in. Compressing a list is the
-	// larger part of a server's work on it and takes longer than the network
-	// between the two. Clients that were not made by NewClient, or of a configuration
-	// that was Tuned, always compress: it spares them wake-ups and HTTP/2 frames.
+	// CompressFar compresses unless the server is near: on the same machine, or the API
+	// server of the cluster that the program runs in. Compressing a list is the larger
+	// part of a server's work on it and takes longer than sending it over such a
+	// network. Clients that were made neither by NewClient nor from a Tuned
+	// configuration always compress: it saves them wake-ups and HTTP/2 frames.
 	// rest.Config.DisableCompression is respected.
 	CompressFar Compression = iota
 	// CompressAlways is for networks inside a cluster that are slow or billed by volume.
@@ -47,15 +47,15 @@ func (c Compression) plan(client rest.Interface, server *url.URL) listPlan {
 
 // listPlan is how a list is requested.
 type listPlan struct {
-	// alone: it should have a connection of its own, if the client can do that, and is
-	// not compressed there.
+	// alone: the list should have its own connection, if the client supports that, and
+	// is not compressed there.
 	alone bool
-	// compressed: it is compressed where it has no connection of its own.
+	// compressed: the list is compressed if it has no connection of its own.
 	compressed bool
 }
 
-// near reports whether a server is on this machine, or is that of the cluster which
-// the program runs in.
+// near reports whether a server is on this machine or belongs to the cluster that the
+// program runs in.
 func near(host string) bool {
 	switch host {
 	case "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc":
@@ -67,7 +67,7 @@ func near(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// disabled reports whether the client was configured not to ask for compression.
+// disabled reports whether compression is disabled in the client's configuration.
 func disabled(client rest.Interface) bool {
 	if p, ok := client.(*patientClient); ok {
 		client = p.RESTClient

@@ -7,9 +7,9 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// gunzip undoes gzip where a body has it. Asking for gzip ourselves, instead of
-// letting net/http do it, is what lets us use a faster decoder: undoing gzip is
-// the largest part of reading a list.
+// gunzip decompresses a body if it is gzipped. Requesting gzip ourselves, instead of
+// leaving it to net/http, lets us use a faster decoder: decompression is the largest
+// part of reading a list.
 func gunzip(body io.ReadCloser) (io.ReadCloser, error) {
 	buffered := bufio.NewReaderSize(body, readSize)
 	start, err := buffered.Peek(2)
@@ -25,7 +25,7 @@ func gunzip(body io.ReadCloser) (io.ReadCloser, error) {
 	return readCloser{z, body}, nil
 }
 
-// readSize is how much is asked for at once: each read costs a wake-up.
+// readSize is how much is read at once: each read costs a wake-up.
 const readSize = 64 << 10
 
 type readCloser struct {

@@ -14,20 +14,19 @@ import (
 	"k8s.io/client-go/transport"
 )
 
-// linger is how long connections of lists stay open, for the next page or the next
-// list.
+// linger is how long the connections of lists stay open for the next page or list.
 const linger = 5 * time.Second
 
-// ownConnections has a place for each list that may have a connection to itself at
-// the same time, in the whole process: a handshake costs more than a short list
-// saves. A list that finds no place does not wait for one, which a server that hangs
-// might hold for long: it shares the connection of the watches.
+// ownConnections limits how many lists in the process may have their own connection at
+// the same time: a handshake costs more than a short list saves. A list that finds no
+// free place does not wait, because a hanging server might hold one for long; it shares
+// the connection of the watches.
 var ownConnections = make(chan struct{}, 8)
 
-// split sends long lists over HTTP/1.1 and everything else over HTTP/2, whose frames
-// and flow control are a third of a client's work on a long answer and gain
-// nothing; many watches on one connection need them. It is below all that
-// authenticates, wraps or limits requests, so that there is one of each.
+// split sends long lists over HTTP/1.1 and everything else over HTTP/2. The frames and
+// flow control of HTTP/2 are a third of a client's work on a long response and gain
+// nothing there; many watches on one connection need them. It sits below everything
+// that authenticates, wraps or limits requests, so that there is one of each.
 type split struct {
 	http2, http1 http.RoundTripper
 	proven       atomic.Bool // the server has answered over HTTP/1.1
@@ -50,16 +49,16 @@ func splitLists(tc *transport.Config) error {
 	return nil
 }
 
-// http1Transport returns a transport with the connections of a configuration, but
-// for the protocol, and nothing else of it. It is client-go's, which shares it, and
-// rotates certificates.
+// http1Transport returns a transport that connects as the configuration says, except
+// for the protocol, and applies nothing else of it. client-go makes it, shares it, and
+// rotates its certificates.
 func http1Transport(tc *transport.Config) (bare http.RoundTripper, err error) {
 	c := &transport.Config{
 		TLS:                tc.TLS,
 		DialHolder:         tc.DialHolder,
 		Proxy:              tc.Proxy,
 		DisableCompression: tc.DisableCompression,
-		// Without what client-go puts around it to log requests: it is around split.
+		// Without client-go's logging of requests, which is around split.
 		WrapTransport: func(rt http.RoundTripper) http.RoundTripper { bare = rt; return rt },
 	}
 	c.TLS.NextProtos = []string{"http/1.1"} // which makes client-go leave HTTP/2 alone
@@ -102,9 +101,9 @@ func uncompressed(r *http.Request) *http.Request {
 	return &c
 }
 
-// again tries over HTTP/2 what failed over HTTP/1.1, if the reason may be that the
-// server does not speak it. Such servers refuse the handshake, hang up after it, or
-// answer in HTTP/2 all the same; what they have in common is that HTTP/2 works.
+// again retries over HTTP/2 what failed over HTTP/1.1, if the server may not support
+// HTTP/1.1. Such servers refuse the handshake, hang up after it, or answer in HTTP/2
+// anyway; what they have in common is that HTTP/2 works.
 func (s *split) again(r *http.Request, err error) (*http.Response, error) {
 	var op *net.OpError
 	unreachable := errors.As(err, &op) && op.Op == "dial"

@@ -8,9 +8,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Identity returns what is known of a client's server without asking it: its address,
-// and a hash of the certificate authorities that it has to prove itself with, "" where
-// that is not known.
+// Identity returns what is known about a client's server without asking it: its
+// address, and a hash of the certificate authorities that it is verified with, or "" if
+// they are not known.
 func Identity(client rest.Interface) (server, authority string) {
 	server = client.Get().URL().String()
 	if p, ok := client.(*patientClient); ok {
@@ -19,8 +19,8 @@ func Identity(client rest.Interface) (server, authority string) {
 	return server, authority
 }
 
-// authorityOf returns the hash of a configuration's certificate authorities. One that
-// cannot be read is reported when a connection is made.
+// authorityOf returns the hash of a configuration's certificate authorities. A file
+// that cannot be read is reported when a connection is made.
 func authorityOf(c *rest.Config) string {
 	pem := c.CAData
 	if len(pem) == 0 && c.CAFile != "" {

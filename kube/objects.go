@@ -18,14 +18,14 @@ import (
 	"github.com/kinform/kinform/wire"
 )
 
-// ListerWatcher lists and watches objects: client-go's cache.ListerWatcher, by
-// its methods.
+// ListerWatcher lists and watches objects. It has the methods of client-go's
+// cache.ListerWatcher.
 type ListerWatcher interface {
 	List(metav1.ListOptions) (runtime.Object, error)
 	Watch(metav1.ListOptions) (watch.Interface, error)
 }
 
-// contextual is what newer ListerWatchers also have.
+// contextual has the methods that newer ListerWatchers add.
 type contextual interface {
 	ListWithContext(context.Context, metav1.ListOptions) (runtime.Object, error)
 	WatchWithContext(context.Context, metav1.ListOptions) (watch.Interface, error)
@@ -44,7 +44,7 @@ func NewObjectSource(name string, lw ListerWatcher) engine.Source {
 
 func (s *objectSource) String() string { return s.name }
 
-// ListsWhole says that nothing of a list arrives before all of it has.
+// ListsWhole says that a list arrives all at once.
 func (s *objectSource) ListsWhole() {}
 
 func (s *objectSource) List(ctx context.Context, o engine.ListOptions) (engine.ListStream, error) {
@@ -87,9 +87,9 @@ func (l *objectList) open(next string) error {
 	return nil
 }
 
-// list asks for a list and waits for it, or for ctx to end: a program's own function
-// may not know of ctx, and must not keep an informer from being stopped. What it
-// returns then is dropped. A panic is one of the caller's goroutine.
+// list calls the program's list function and waits for it, or for ctx to end: the
+// function may ignore ctx, and must not keep an informer from being stopped. A result
+// that comes later is dropped. A panic is passed on to the caller's goroutine.
 func (s *objectSource) list(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 	type result struct {
 		list     runtime.Object
@@ -127,7 +127,8 @@ func (s *objectSource) list(ctx context.Context, o metav1.ListOptions) (runtime.
 	}
 }
 
-// stopping is how long a program's own function is waited for that should end.
+// stopping is how long to wait for a program's own function after its context has
+// ended.
 const stopping = 100 * time.Millisecond
 
 // errExited: a list function ended its goroutine.
@@ -163,8 +164,8 @@ func (s *objectSource) Watch(ctx context.Context, o engine.WatchOptions) (engine
 		yes := true
 		mo.SendInitialEvents, mo.ResourceVersionMatch = &yes, metav1.ResourceVersionMatchNotOlderThan
 	}
-	// The request outlives ctx until Close: ended by its context, a watch may want
-	// to hand over a last error when nobody receives any more.
+	// The request outlives ctx until Close: a watch that is ended by its context may
+	// try to send a last error when nobody receives any more.
 	request, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	opening := context.AfterFunc(ctx, cancel)
 	w, err := s.watch(request, mo)
@@ -233,8 +234,8 @@ func (w *objectWatch) Buffered() bool { return len(w.watch.ResultChan()) > 0 }
 func (w *objectWatch) Close() error {
 	w.watch.Stop()
 	w.cancel()
-	// A watch may be about to hand something over; it ends when somebody takes it.
-	// One that never closes its channel is not waited for.
+	// A watch may be blocked sending; it ends when the value is received. A watch that
+	// never closes its channel is not waited for.
 	late := time.NewTimer(stopping)
 	defer late.Stop()
 	for {

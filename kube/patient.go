@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	// bulk is how much has to come without a break for a connection to be read
-	// with patience.
+	// bulk is how much must arrive without a break before a connection is read
+	// patiently.
 	bulk = 1 << 20
-	// aBreak is the time without anything that ends a bulk.
+	// aBreak is how long nothing must arrive for a bulk to end.
 	aBreak = 20 * time.Millisecond
-	// pause is how long what arrives is left to gather.
+	// pause is how long arriving data is left to accumulate.
 	pause = 2 * time.Millisecond
-	// gathered is how much is taken at once.
+	// gathered is how much is read at once.
 	gathered = 256 << 10
 )
 
-// patient is a connection that reads long answers in large pieces. A server sends a
-// list in pieces of some kilobytes, each of which would wake up its readers, and
-// waking up costs more than reading. What is short, or comes now and then as the
-// events of a watch do, is read at once.
+// patient is a connection that reads long responses in large pieces. A server sends a
+// list in pieces of a few kilobytes, each of which would wake the reader, and waking
+// costs more than reading. Short responses and occasional data, such as the events of a
+// watch, are read at once.
 type patient struct {
 	net.Conn
 	buf  []byte // nil while there is no bulk

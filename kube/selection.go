@@ -12,7 +12,7 @@ import (
 	"github.com/kinform/kinform/internal/engine"
 )
 
-// LabelTerms returns the terms of a label selector in one order and one spelling:
+// LabelTerms returns the terms of a label selector in canonical order and spelling:
 // "a=b", "a==b" and "a in (b)" are the same.
 func LabelTerms(selector string) []string {
 	parsed, _ := labels.Parse(selector)
@@ -35,9 +35,9 @@ func LabelTerms(selector string) []string {
 	return slices.Compact(terms)
 }
 
-// Reselect compares the selectors of two queries, which were checked. If they select
-// the same, that is reported. If the second selects part of what the first does, and
-// the labels of an object show which, it returns a function that tells.
+// Reselect compares the selectors of two queries, which must be valid. It reports
+// whether they select the same. If the second selects a subset of the first that can be
+// recognized by an object's labels, it returns a function that does so.
 func Reselect(from, to Query) (same bool, selects func(*engine.Record) bool) {
 	if fieldTerms(from.FieldSelector) != fieldTerms(to.FieldSelector) {
 		return false, nil

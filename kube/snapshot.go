@@ -20,8 +20,8 @@ type SnapshotPlace struct {
 // errClear: Secrets are not written as they are.
 var errClear = errors.New("Secrets are written to disk only with a key: set the Key of the snapshot")
 
-// Open opens the snapshot of what a query asks a client's server for. Form says what is
-// stored of each object.
+// Open opens the snapshot of what a query requests from a client's server. Form says
+// what is stored of each object.
 //
 // Possible errors: those of snapshot.Open; that Secrets need a key.
 func (p SnapshotPlace) Open(client rest.Interface, q Query, form string) (*snapshot.File, error) {
@@ -40,7 +40,7 @@ func (p SnapshotPlace) Open(client rest.Interface, q Query, form string) (*snaps
 	return snapshot.Open(p.Dir, s, snapshot.Options{Key: p.Key})
 }
 
-// Own returns a place whose key the program cannot erase.
+// Own returns a copy of the place, with a key that the program cannot erase.
 func (p SnapshotPlace) Own() SnapshotPlace {
 	p.Key = slices.Clone(p.Key)
 	return p

@@ -24,18 +24,18 @@ import (
 // Query says what is listed and watched.
 type Query struct {
 	Resource schema.GroupVersionResource
-	// Namespace narrows to one namespace; "" is all of them, and what a
-	// cluster-scoped resource needs.
+	// Namespace restricts the query to one namespace. "" means all of them, and is
+	// required for cluster-scoped resources.
 	Namespace     string
 	LabelSelector string
 	FieldSelector string
-	// Tweak, if not nil, changes the options of each request last, before it is sent:
+	// Tweak, if not nil, is called last to change the options of each request:
 	// selectors, versions, limits.
 	Tweak func(*metav1.ListOptions)
-	// MetadataOnly asks the server to send the objects' metadata and no more.
+	// MetadataOnly asks the server to send only the objects' metadata.
 	MetadataOnly bool
-	// Protobuf offers protobuf to the server. A server that does not have it for
-	// the resource answers in JSON.
+	// Protobuf offers protobuf to the server. A server that does not support it for the
+	// resource answers in JSON.
 	Protobuf bool
 	// Compression of lists. Default: CompressFar.
 	Compression Compression
@@ -75,8 +75,8 @@ func NewSource(client rest.Interface, q Query) engine.Source {
 	return &source{Query: q, client: client}
 }
 
-// request returns a GET of the whole collection, as a list of a kind, or of what has a
-// name or a key only.
+// request returns a GET of the collection, as a list of a kind, or only of objects with
+// a given name or key.
 func (s *source) request(kind string, o metav1.ListOptions, only ...string) *rest.Request {
 	path, namespace := []string{"/apis", s.Resource.Group, s.Resource.Version}, s.Namespace
 	if s.Resource.Group == "" {
@@ -106,8 +106,8 @@ func (s *source) request(kind string, o metav1.ListOptions, only ...string) *res
 	return r
 }
 
-// accept lists the encodings to choose from, best first. Kind is what the server
-// is asked to turn objects into where only metadata is needed.
+// accept lists the acceptable encodings, best first. Kind is what the server is asked
+// to convert objects to if only metadata is needed.
 func (s *source) accept(kind string, metadata bool) string {
 	types := []string{"application/json"}
 	if s.Protobuf {
@@ -117,7 +117,7 @@ func (s *source) accept(kind string, metadata bool) string {
 		for i := range types {
 			types[i] += ";as=" + kind + ";g=meta.k8s.io;v=v1"
 		}
-		// A server that cannot cut objects down sends them whole.
+		// A server that cannot reduce objects to metadata sends them whole.
 		types = append(types, "application/json")
 	}
 	return strings.Join(types, ",")
@@ -135,13 +135,13 @@ func (s *source) List(ctx context.Context, o engine.ListOptions) (engine.ListStr
 	return l, nil
 }
 
-// nobody is the name of no object: a list of it has a version and nothing else.
+// nobody is a name that no object has: a list of it has only a version.
 const nobody = "kinform-asks-for-the-version"
 
 // probe asks the server's cache for its version. Caches answer lists that have a
-// version and no limit; with a limit, the storage is read. So that not everything
-// comes, one name is asked for. A server that cannot select by name, as aggregated
-// ones may not, is asked for one object out of its storage.
+// version and no limit; with a limit, the storage is read. To keep the response small,
+// the list selects a single name. A server that cannot select by name, as some
+// aggregated servers, is asked for one object from its storage.
 func (s *source) probe(ctx context.Context, o engine.ListOptions) (engine.ListStream, error) {
 	if !s.unselective.Load() {
 		l := &listStream{source: s, ctx: ctx, options: o}
@@ -161,8 +161,8 @@ func (s *source) probe(ctx context.Context, o engine.ListOptions) (engine.ListSt
 	return s.List(ctx, o)
 }
 
-// cannotSelect reports whether a server may have refused a list for its selector. Which
-// status it has for that is up to the server.
+// cannotSelect reports whether a server may have refused a list because of its
+// selector. Servers differ in the status that they use for that.
 func cannotSelect(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -207,8 +207,8 @@ func (l *listStream) open(next string) error {
 		r.SetHeader("Accept", l.source.accept(kind, true))
 	}
 	if l.options.Probe {
-		// It takes the place of a part of the watch, which is not limited either: after a
-		// restart of the server all watches of a client wait for theirs.
+		// This stands in for part of the watch, which is not rate limited either: after
+		// a restart of the server all watches of a client wait for their probes.
 		r.Throttle(nil)
 	}
 	ctx, encoding := l.ctx, "identity" // or net/http would ask for gzip
@@ -230,7 +230,7 @@ func (l *listStream) open(next string) error {
 	return nil
 }
 
-// pulse is a body that reports each time that something has arrived.
+// pulse is a body that calls a function whenever data has arrived.
 type pulse struct {
 	io.ReadCloser
 	alive func()
@@ -279,7 +279,7 @@ func (s *source) Watch(ctx context.Context, o engine.WatchOptions) (engine.Watch
 		yes := true
 		mo.SendInitialEvents, mo.ResourceVersionMatch = &yes, metav1.ResourceVersionMatchNotOlderThan
 	}
-	// The client's rate limit is for what costs the server; client-go's own
+	// The client's rate limit is for requests that cost the server; client-go's own
 	// watches do not wait for it either.
 	body, err := s.request("PartialObjectMetadata", mo).Throttle(nil).Stream(ctx)
 	if err != nil {
@@ -317,7 +317,7 @@ func (w *watchStream) Next() (engine.Event, error) {
 func (w *watchStream) Buffered() bool { return w.reader.Buffered() }
 func (w *watchStream) Close() error   { return w.body.Close() }
 
-// statusError makes an error of the status that an ERROR event carries.
+// statusError returns the error for the status in an ERROR event.
 func statusError(ev wire.Event) error {
 	var status metav1.Status
 	var err error

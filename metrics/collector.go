@@ -15,20 +15,20 @@ import (
 
 // Options of a Collector. The zero value works.
 type Options struct {
-	// Informers is how many informers have series of their own. Zero or less is the
-	// default, 200. Set it where a program makes an informer for each of its tenants, and
-	// Prometheus has to have room for about 70 series of each.
+	// Informers is how many informers have their own series. Zero or less means the
+	// default, 200. Change it if a program creates an informer for each of its tenants;
+	// Prometheus needs room for about 70 series for each.
 	Informers int
-	// Subscribers is how many subscribers of one informer have series of their own. Zero or
-	// less is the default, 20.
+	// Subscribers is how many subscribers of one informer have their own series. Zero
+	// or less means the default, 20.
 	Subscribers int
 }
 
 // Collector shows informers to Prometheus. It is a prometheus.Collector.
 type Collector struct {
 	options Options
-	// collecting is held by one scrape at a time: what is older must not be taken for
-	// counters that went back.
+	// collecting is held by one scrape at a time, so that an older scrape is not
+	// mistaken for counters that went back.
 	collecting sync.Mutex
 
 	mu          sync.Mutex
@@ -38,12 +38,12 @@ type Collector struct {
 	counted     map[series]carry
 }
 
-// Register registers a collector of informers, and has them measure their handlers. It
-// stays until Collector.Remove, or until the registry gives it up, and so does what it has of informers
-// that have ended; of those nothing is shown.
+// Register registers a collector of informers and makes them measure their handlers.
+// The collector stays, with what it has of informers that have ended, until
+// Collector.Remove or until the registry drops it; ended informers are not shown.
 //
-// Possible errors: ErrNotKinforms; those of reg.Register, as when it has a collector of
-// this package already: then use Collector.Add.
+// Possible errors: ErrNotKinforms; those of reg.Register, for example if it already has
+// a collector of this package: use Collector.Add then.
 func Register(reg prometheus.Registerer, informers ...any) (*Collector, error) {
 	c := New(Options{})
 	if err := c.Add(informers...); err != nil {
@@ -55,7 +55,7 @@ func Register(reg prometheus.Registerer, informers ...any) (*Collector, error) {
 	return c, nil
 }
 
-// New returns a collector that has no informers yet and is not registered.
+// New returns a collector without informers. It is not registered.
 func New(o Options) *Collector {
 	if o.Informers <= 0 {
 		o.Informers = 200
@@ -66,11 +66,12 @@ func New(o Options) *Collector {
 	return &Collector{options: o, informers: names{most: o.Informers}, subscribers: map[uint64]*names{}}
 }
 
-// ErrNotKinforms says that an informer, a factory or a cache is not one of kinform's, so
-// that nothing is known of it.
+// ErrNotKinforms says that an informer, a factory or a cache is not kinform's, so there
+// is nothing to show.
 var ErrNotKinforms = errors.New("it is not one of kinform's")
 
-// Add adds informers, leases, factories and caches, or none of them if one is not kinform's.
+// Add adds informers, leases, factories and caches. If one of them is not kinform's, it
+// adds none.
 //
 // Possible errors: ErrNotKinforms.
 func (c *Collector) Add(informers ...any) error {
@@ -91,8 +92,8 @@ func (c *Collector) Add(informers ...any) error {
 	return nil
 }
 
-// measurer returns what measures an informer: itself, or, where client-go has wrapped it,
-// its controller.
+// measurer returns what measures an informer: the informer itself or, if client-go has
+// wrapped it, its controller.
 func measurer(i any) (describe.Measurer, bool) {
 	if m, ok := i.(describe.Measurer); ok {
 		return m, true
@@ -100,7 +101,7 @@ func measurer(i any) (describe.Measurer, bool) {
 	if i == nil {
 		return nil, false
 	}
-	// Its result has a type of client-go's, which this package is not to import.
+	// The result has a type of client-go, which this package must not import.
 	get := reflect.ValueOf(i).MethodByName("GetController")
 	if !get.IsValid() || get.Type().NumIn() != 0 || get.Type().NumOut() != 1 {
 		return nil, false
@@ -146,7 +147,7 @@ func (c *Collector) collect() *scrape {
 
 // scrape makes samples of what was found.
 func (c *Collector) scrape(found []describe.Description) *scrape {
-	// In the order in which they were made, so that the first one has the plain name.
+	// In order of creation, so that the first one gets the plain name.
 	slices.SortStableFunc(found, func(a, b describe.Description) int { return cmp.Compare(a.Engine, b.Engine) })
 	there := map[uint64]bool{}
 	for _, d := range found {
@@ -174,7 +175,8 @@ func (c *Collector) scrape(found []describe.Description) *scrape {
 	return s
 }
 
-// subscriberNames returns the names of the subscribers of an informer; nil if it has no name of its own.
+// subscriberNames returns the names of an informer's subscribers, or nil if the
+// informer has no name of its own.
 func (c *Collector) subscriberNames(informer string, engine uint64) *names {
 	if informer == other {
 		return nil

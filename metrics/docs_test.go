@@ -27,7 +27,7 @@ func known() map[string]bool {
 
 var nameInText = regexp.MustCompile(`\bkinform_[a-z_]+`)
 
-// wantKnown wants all names in a text to be those of metrics, and returns them.
+// wantKnown checks that all names in a text are metrics, and returns them.
 func wantKnown(t *testing.T, where, text string) map[string]bool {
 	t.Helper()
 	names, found := known(), map[string]bool{}
@@ -49,8 +49,8 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestDocs: docs/metrics.md has every metric, with its meaning, and no other; and so with
-// the values of labels that are not free.
+// TestDocs: docs/metrics.md has every metric, with its meaning, and no others. The same
+// holds for the values of labels with fixed values.
 func TestDocs(t *testing.T) {
 	text := read(t, "../docs/metrics.md")
 	wantKnown(t, "docs/metrics.md", text)
@@ -67,7 +67,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// wantBalanced wants a query to have as many brackets that close as open.
+// wantBalanced checks that the brackets of a query are balanced.
 func wantBalanced(t *testing.T, where, query string) {
 	t.Helper()
 	for _, pair := range []string{"()", "{}", "[]"} {
@@ -80,8 +80,8 @@ func wantBalanced(t *testing.T, where, query string) {
 	}
 }
 
-// TestDashboard: each panel asks for metrics that there are, with labels that they have; and
-// there is a panel for each metric.
+// TestDashboard: each panel queries existing metrics, with labels that they have, and
+// each metric has a panel.
 func TestDashboard(t *testing.T) {
 	var d struct {
 		Title, UID string
@@ -127,7 +127,7 @@ func TestDashboard(t *testing.T) {
 
 var selector = regexp.MustCompile(`(kinform_[a-z_]+?)(?:_bucket)?\{([^}]*)\}`)
 
-// wantLabels wants what selects series of a metric to name labels that it has.
+// wantLabels checks that selectors on a metric name labels that it has.
 func wantLabels(t *testing.T, where, query string) {
 	t.Helper()
 	for _, found := range selector.FindAllStringSubmatch(query, -1) {
@@ -144,8 +144,8 @@ func wantLabels(t *testing.T, where, query string) {
 	}
 }
 
-// TestAlerts: each rule asks for metrics that there are, and says what has happened and
-// what to do.
+// TestAlerts: each rule queries existing metrics, and says what has happened and what
+// to do.
 func TestAlerts(t *testing.T) {
 	var file struct {
 		Groups []struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/kinform/kinform/metrics"
 )
 
-// All informers of a factory, those that are asked for later included.
+// All informers of a factory, including those created later.
 func Example() {
 	cfg, err := rest.InClusterConfig()
 	if err != nil {

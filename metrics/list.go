@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// merge says what becomes of two values that have the same labels.
+// merge says how two values with the same labels are combined.
 type merge uint8
 
 const (
@@ -15,7 +15,7 @@ const (
 	smallest
 )
 
-// metric is one that is shown.
+// metric describes one exported metric.
 type metric struct {
 	name, help string
 	kind       prometheus.ValueType
@@ -33,7 +33,8 @@ func define(m metric) *metric {
 	return &m
 }
 
-// ofInformer and ofSubscriber are the labels that every metric has of an informer or a subscriber.
+// ofInformer and ofSubscriber are the labels of every metric of an informer or a
+// subscriber.
 var (
 	ofInformer   = []string{"informer"}
 	ofSubscriber = []string{"informer", "subscriber"}

@@ -8,12 +8,13 @@ import (
 	"github.com/kinform/kinform/describe"
 )
 
-// carry is what a series had before parts of it went: a namespace that left the scope, or
-// one of those that share the name "other". A counter has one value, a histogram one for
-// each bucket and the sum.
+// carry is what a series counted for parts that have gone: a namespace that left the
+// scope, or one of those that share the name "other". A counter has one value, a
+// histogram one for each bucket and the sum.
 type carry struct{ last, lost []float64 }
 
-// keepCounting has counters and histograms never go back while their series is there.
+// keepCounting makes sure that counters and histograms never decrease while their
+// series exists.
 func (s *scrape) keepCounting(before map[series]carry) map[series]carry {
 	now := make(map[series]carry, len(before))
 	for key, at := range s.at {
@@ -31,7 +32,7 @@ func (s *scrape) keepCounting(before map[series]carry) map[series]carry {
 	return now
 }
 
-// onward returns values with what was lost of them so far.
+// onward returns values plus what has been lost of them so far.
 func (c carry) onward(values []float64) (shown []float64, next carry) {
 	next = carry{last: values, lost: make([]float64, len(values))}
 	copy(next.lost, c.lost)

@@ -12,7 +12,7 @@ import (
 	"github.com/kinform/kinform/metrics"
 )
 
-// crowd is an informer with subscribers that come, work and go.
+// crowd is an informer with subscribers that come, work and leave.
 type crowd struct {
 	last     uint64
 	handlers []describe.Handler
@@ -30,7 +30,7 @@ func (c *crowd) join() {
 
 func (c *crowd) leave(i int) { c.handlers = slices.Delete(c.handlers, i, i+1) }
 
-// work has one subscriber handle something, in a time of some bucket.
+// work makes one subscriber handle an event, with a duration in some bucket.
 func (c *crowd) work(i, bucket int) {
 	q := c.handlers[i].Queue
 	q.Delivered++
@@ -50,8 +50,8 @@ func (c *crowd) Measure() []describe.Description {
 	return []describe.Description{{Engine: 1, Source: describe.Source{Resource: "pods.v1"}, Handlers: handlers}}
 }
 
-// histogramsOf returns what is counted of the subscribers called "other": the buckets, the
-// count and the sum of each histogram, and the counter.
+// histogramsOf returns what is counted for the subscribers named "other": the buckets,
+// the count and the sum of each histogram, and the counter.
 func histogramsOf(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := reg.Gather()
@@ -78,7 +78,7 @@ func histogramsOf(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 	return got
 }
 
-// TestOthersNeverGoBack: of those that are summed up as "other", some go, and what they
+// TestOthersNeverGoBack: when some of those summed up as "other" leave, what they
 // counted stays.
 func TestOthersNeverGoBack(t *testing.T) {
 	c := metrics.New(metrics.Options{Subscribers: 1})
@@ -113,7 +113,7 @@ func TestOthersNeverGoBack(t *testing.T) {
 	}
 }
 
-// TestAnyCrowdNeverGoesBack has subscribers come, work and go at random.
+// TestAnyCrowdNeverGoesBack makes subscribers come, work and leave at random.
 func TestAnyCrowdNeverGoesBack(t *testing.T) {
 	c := metrics.New(metrics.Options{Subscribers: 2})
 	var inf crowd

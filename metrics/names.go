@@ -10,10 +10,10 @@ import (
 	"github.com/kinform/kinform/describe"
 )
 
-// other is what informers and subscribers are called that are too many.
+// other is the name of informers and subscribers beyond the limit.
 const other = "other"
 
-// longest is how many bytes a label may have.
+// longest is the maximum length of a label in bytes.
 const longest = 120
 
 // labelOf makes a label of any text.
@@ -25,13 +25,14 @@ func labelOf(text string) string {
 	return text
 }
 
-// resourceOf returns what an informer is of: "pods.v1", or the Go type of its objects where
-// the resource is not known.
+// resourceOf returns the resource of an informer, "pods.v1", or the Go type of its
+// objects if the resource is not known.
 func resourceOf(d describe.Description) string {
 	return labelOf(cmp.Or(d.Source.Resource, strings.TrimPrefix(d.ObjectType, "*"), d.Source.Name))
 }
 
-// selectionOf returns a hash of what an informer selects; "" if that is everything.
+// selectionOf returns a hash of what an informer selects, or "" if it selects
+// everything.
 func selectionOf(d describe.Description) string {
 	s := d.Source
 	selection := []string{s.LabelSelector, s.FieldSelector, s.Tweak}
@@ -56,7 +57,8 @@ func nameOf(d describe.Description) string {
 	return name
 }
 
-// namespacesOf returns the namespaces of an informer, or how many there are if they are many.
+// namespacesOf returns the namespaces of an informer, or their number if there are
+// many.
 func namespacesOf(d describe.Description) string {
 	names := slices.Sorted(slices.Values(d.Source.Namespaces))
 	if list := strings.ToValidUTF8(strings.Join(names, ","), "?"); len(list) <= longest {
@@ -65,16 +67,16 @@ func namespacesOf(d describe.Description) string {
 	return fmt.Sprintf("%d namespaces", len(names))
 }
 
-// names gives each of several things a name of its own while it is there: a second one of
-// the same name gets a number. A number is given again when it is free, so that there are
-// never more than there have been things at a time.
+// names gives each of several things a unique name while it exists: a second one of the
+// same name gets a number. Free numbers are reused, so there are never more names than
+// there have been things at one time.
 type names struct {
 	most  int // how many there may be; others share one name
 	of    map[uint64]string
 	taken map[string]uint64
 }
 
-// name returns the name of what has an id.
+// name returns the name of the thing with an id.
 func (n *names) name(id uint64, wanted string) string {
 	if name, ok := n.of[id]; ok {
 		return name
@@ -93,7 +95,7 @@ func (n *names) name(id uint64, wanted string) string {
 	return name
 }
 
-// keep forgets what is not there any more.
+// keep forgets things that no longer exist.
 func (n *names) keep(there map[uint64]bool) {
 	for id, name := range n.of {
 		if !there[id] {

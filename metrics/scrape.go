@@ -12,7 +12,7 @@ import (
 	"github.com/kinform/kinform/internal/engine"
 )
 
-// scrape is what is shown at one time: one value for each metric and its labels.
+// scrape holds what is exported at one time: one value for each metric and its labels.
 type scrape struct {
 	at      map[series]int
 	samples []sample
@@ -32,7 +32,7 @@ type sample struct {
 
 func newScrape() *scrape { return &scrape{at: map[series]int{}} }
 
-// add adds a value to what there is of the same labels.
+// add adds a value to the sample with the same labels.
 func (s *scrape) add(m *metric, value float64, labels ...string) {
 	at, fresh := s.find(m, labels)
 	have := &s.samples[at]
@@ -48,7 +48,7 @@ func (s *scrape) add(m *metric, value float64, labels ...string) {
 	}
 }
 
-// addDurations adds a histogram to what there is of the same labels.
+// addDurations adds a histogram to the sample with the same labels.
 func (s *scrape) addDurations(m *metric, d *describe.Durations, labels ...string) {
 	if d == nil {
 		return
@@ -65,7 +65,7 @@ func (s *scrape) addDurations(m *metric, d *describe.Durations, labels ...string
 	}
 }
 
-// find returns where the sample of a metric and its labels is.
+// find returns the position of the sample of a metric and its labels.
 func (s *scrape) find(m *metric, labels []string) (at int, fresh bool) {
 	key := series{m, strings.Join(labels, "\x00")}
 	at, ok := s.at[key]
@@ -77,7 +77,7 @@ func (s *scrape) find(m *metric, labels []string) (at int, fresh bool) {
 	return at, !ok
 }
 
-// send gives Prometheus all of it.
+// send sends all samples to Prometheus.
 func (s *scrape) send(to chan<- prometheus.Metric) {
 	for _, x := range s.samples {
 		if !x.metric.histogram {
@@ -180,8 +180,8 @@ func (s *scrape) source(name string, src describe.SourceStatus, now time.Time) {
 	}
 }
 
-// subscribers shows the subscribers of an informer, each once, whoever describes them. Without
-// names they are all summed up.
+// subscribers shows the subscribers of an informer, each once, even if several
+// descriptions have it. Without names they are all summed up.
 func (s *scrape) subscribers(informer string, n *names, of []describe.Description) {
 	byID := map[uint64]describe.Handler{}
 	there := map[uint64]bool{}

@@ -193,7 +193,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestScrapeOf50Informers says what a scrape costs, and that it is all gone with the informers.
+// TestScrapeOf50Informers logs what a scrape costs, and checks that all series end with
+// the informers.
 func TestScrapeOf50Informers(t *testing.T) {
 	const n = 50
 	cfg := start(t, 200)
@@ -253,7 +254,8 @@ func get(t *testing.T, url string) (size, series int) {
 	return text.Len(), series
 }
 
-// TestSeriesGoWithTheInformer: what was acquired and released leaves nothing.
+// TestSeriesGoWithTheInformer: an informer that was acquired and released leaves
+// nothing behind.
 func TestSeriesGoWithTheInformer(t *testing.T) {
 	cfg := start(t, 1)
 	f := newFactory(t, cfg)
@@ -322,7 +324,7 @@ func TestLabelsAreBounded(t *testing.T) {
 	}
 }
 
-// TestScrapeWaitsForNobody has an index function hang, with the writer's lock.
+// TestScrapeWaitsForNobody: an index function hangs while it holds the writer's lock.
 func TestScrapeWaitsForNobody(t *testing.T) {
 	cfg := start(t, 1)
 	f := newFactory(t, cfg)
@@ -397,7 +399,7 @@ func (counting) OnAdd(any, bool)   {}
 func (counting) OnUpdate(_, _ any) {}
 func (counting) OnDelete(any)      {}
 
-// TestOthersAreRefused: of client-go's own informers, nothing is known.
+// TestOthersAreRefused: client-go's own informers are refused.
 func TestOthersAreRefused(t *testing.T) {
 	client := kubernetes.NewForConfigOrDie(&rest.Config{})
 	_, err := metrics.Register(prometheus.NewRegistry(), clientinformers.NewSharedInformerFactory(client, 0))

@@ -56,9 +56,9 @@ func Changed(path string) Predicate {
 	return Predicate{&condition{op: changed, text: path, path: p, err: err}}
 }
 
-// GenerationChanged accepts an update that changes metadata.generation. Servers count it
-// up when the spec changes, of most kinds; kinds that have none (ConfigMap, Secret, Event,
-// Pod before Kubernetes 1.33) would never be accepted.
+// GenerationChanged accepts an update that changes metadata.generation. For most kinds,
+// servers increment it when the spec changes; updates of kinds that have none
+// (ConfigMap, Secret, Event, Pod before Kubernetes 1.33) are never accepted.
 func GenerationChanged() Predicate { return Changed("metadata.generation") }
 
 // LabelsChanged accepts an update that changes the labels.
@@ -73,17 +73,17 @@ func SpecChanged() Predicate { return Changed("spec") }
 // StatusChanged accepts an update that changes the status.
 func StatusChanged() Predicate { return Changed("status") }
 
-// ConditionChanged accepts an update that changes the status ("True", "False", "Unknown")
-// of a condition of a type ("Ready"), or adds or removes that condition. A new reason,
-// message or time is no change.
+// ConditionChanged accepts an update that changes the status ("True", "False",
+// "Unknown") of the condition of a type ("Ready"), or adds or removes that condition. A
+// new reason, message or time does not count.
 func ConditionChanged(conditionType string) Predicate { return Changed(statusOf(conditionType)) }
 
-// ConditionBecame accepts an update after which a condition of a type has a status, as
-// "Ready" and "True", and before which it had another one or was not there. With the
-// status "" it accepts the removal of the condition.
+// ConditionBecame accepts an update after which the condition of a type has the given
+// status, such as "Ready" and "True", and before which it had another status or was
+// missing. With the status "" it accepts the removal of the condition.
 //
-// Informers that merge updates which wait compare the first state with the last: of a
-// condition that became true and false again in between, nobody hears.
+// Informers that merge waiting updates compare the first state with the last: a
+// condition that became true and then false again in between is not reported.
 func ConditionBecame(conditionType, status string) Predicate {
 	p := Changed(statusOf(conditionType))
 	p.of.op, p.of.value = became, status
@@ -94,10 +94,11 @@ func statusOf(conditionType string) string {
 	return `status.conditions[?(@.type=="` + conditionType + `")].status`
 }
 
-// Any accepts what one of some predicates accepts. Without any, it accepts everything.
+// Any accepts an update if at least one of the predicates does. Without predicates, it
+// accepts everything.
 func Any(predicates ...Predicate) Predicate { return group(anyOf, predicates) }
 
-// All accepts what all of some predicates accept.
+// All accepts an update if all of the predicates do.
 func All(predicates ...Predicate) Predicate { return group(allOf, predicates) }
 
 func group(op op, predicates []Predicate) Predicate {

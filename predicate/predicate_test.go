@@ -84,7 +84,7 @@ func change(r *rand.Rand, o object) {
 	}
 }
 
-// TestAnswersAreTheSame, of objects of every form, and of bytes in every encoding.
+// TestAnswersAreTheSame for objects of every form, and for bytes in every encoding.
 func TestAnswersAreTheSame(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	answers := map[string][2]int{}
@@ -151,7 +151,8 @@ func TestAnswersAreTheSame(t *testing.T) {
 	}
 }
 
-// TestNobodyKnows: what cannot be answered is accepted, or is an error before.
+// TestNobodyKnows: a question that cannot be answered is accepted, or is an error when
+// the predicate is made.
 func TestNobodyKnows(t *testing.T) {
 	m := &corev1.ConfigMap{Data: map[string]string{"a": "b"}}
 	for _, p := range []predicate.Predicate{predicate.SpecChanged(), predicate.ConditionBecame("Ready", "True"), predicate.Changed("data[")} {

@@ -17,7 +17,7 @@ import (
 	"github.com/kinform/kinform/wire"
 )
 
-// moment is a state that a file had, and how long the file was then.
+// moment is a state that a file had, and the length of the file then.
 type moment struct {
 	state   state
 	version string
@@ -45,9 +45,9 @@ func small(t *testing.T, f *File) []moment {
 	return all
 }
 
-// checkDamaged loads a file of which what is before a place is as it was written: it must
-// have the last moment before that place, or, if there is none, an error; and a file that
-// can be written to.
+// checkDamaged loads a file that is intact up to some offset. Load must return the last
+// moment before that offset or, if there is none, an error; and the file must remain
+// writable.
 func checkDamaged(t *testing.T, f *File, damaged []byte, all []moment, intact int64, name string) {
 	t.Helper()
 	must(t, f.shut())
@@ -132,8 +132,7 @@ func TestBitFlips(t *testing.T) {
 	}
 }
 
-// TestFramesHaveTheirPlace: frames of the same file in another order, and those of another
-// file, are no frames of this one.
+// TestFramesHaveTheirPlace: reordered frames, and frames of another file, are rejected.
 func TestFramesHaveTheirPlace(t *testing.T) {
 	for _, key := range [][]byte{nil, testKey} {
 		t.Run(fmt.Sprintf("sealed=%v", key != nil), func(t *testing.T) {
@@ -159,8 +158,8 @@ func TestFramesHaveTheirPlace(t *testing.T) {
 	}
 }
 
-// TestClaims: lengths that a file claims, under a checksum that is right, do not make the
-// program ask for memory.
+// TestClaims: lengths that a file claims, with a valid checksum, do not make the
+// program allocate memory.
 func TestClaims(t *testing.T) {
 	f := open(t, t.TempDir(), pods, nil)
 	_ = small(t, f)
@@ -209,7 +208,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// FuzzLoad: no file makes the program panic, or take a state without a mark for a good one.
+// FuzzLoad: no file makes the program panic, or accept a state without a mark.
 func FuzzLoad(f *testing.F) {
 	dir := f.TempDir()
 	file, err := Open(dir, pods, Options{})
@@ -224,7 +223,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add(appendMark(appendEntry(nil, Entry{Key: "a", Format: wire.JSON, Bytes: []byte("{}")}), Mark{Version: "1"}), true)
 	f.Add([]byte{2, 0, 0, isMark, 2, '{', '}'}, false)
 	f.Fuzz(func(t *testing.T, body []byte, unpacked bool) {
-		// The checksum is right, so that what is behind it is reached.
+		// The checksum is valid, so that the code behind it is reached.
 		b := binary.LittleEndian.AppendUint32(nil, uint32(len(body)))
 		b = append(b, byte(whole), packed, 0, 0, 0, 0, 0, 0)
 		if unpacked {

@@ -8,34 +8,35 @@ import (
 	"github.com/kinform/kinform/wire"
 )
 
-// Entry is the state of one object, or that it is gone.
+// Entry is the state of one object, or its deletion.
 type Entry struct {
 	// Key is unique in the file: namespace and name.
 	Key string
-	// Format and Bytes are the object as the server sent it. The bytes are valid during
-	// the call that they are passed to.
+	// Format and Bytes are the object as the server sent it. The bytes are valid only
+	// during the call that receives them.
 	Format wire.Format
 	Bytes  []byte
-	// Gone: there is no such object any more.
+	// Gone means that the object was deleted.
 	Gone bool
 }
 
-// Mark says what the entries up to it stand for.
+// Mark describes the state that the entries before it add up to.
 type Mark struct {
-	// Version is the server's resource version of the whole.
+	// Version is the server's resource version of that state.
 	Version string `json:"version"`
 	// Seen is when the server last confirmed it.
 	Seen time.Time `json:"seen"`
 	// APIVersion and Kind are what the server called the objects.
 	APIVersion string `json:"apiVersion,omitempty"`
 	Kind       string `json:"kind,omitempty"`
-	// Form is what is stored of each object, if that may change while they are watched.
+	// Form says what is stored of each object, if that can change while the objects are
+	// watched.
 	Form string `json:"form,omitempty"`
-	// Grave is the last deletion that led to it, if one is known.
+	// Grave is the last deletion before the mark, if one is known.
 	Grave *Grave `json:"grave,omitempty"`
 }
 
-// Grave says which object was deleted, and the version of its end.
+// Grave names a deleted object and the version of its deletion.
 type Grave struct {
 	Key     string `json:"key"`
 	UID     string `json:"uid"`
@@ -68,20 +69,21 @@ func appendText(b []byte, s string) []byte {
 	return append(b, s...)
 }
 
-// reader reads entries. It believes nothing that they say of their lengths.
+// reader reads entries. It does not trust the lengths that they claim.
 type reader struct {
 	rest []byte
 	mark *Mark
 }
 
-// parsed is an entry in the memory of its frame.
+// parsed is an entry that refers to the memory of its frame.
 type parsed struct {
 	key, bytes []byte
 	format     wire.Format
 	gone       bool
 }
 
-// next returns the next entry; false: there is none, or it is no entry, which leaves rest.
+// next returns the next entry. It returns false if there is none, or if what follows is
+// not an entry, which is left in rest.
 func (r *reader) next() (p parsed, ok bool) {
 	for len(r.rest) > 0 {
 		before := r.rest

@@ -12,27 +12,27 @@ import (
 
 // Options of a snapshot. The zero value works.
 type Options struct {
-	// Key seals what is written: 32 random bytes, which the program keeps elsewhere.
-	// Default: what is written can be read by whoever can read the file.
+	// Key seals what is written: 32 random bytes, which the program keeps elsewhere. By
+	// default, anyone who can read the file can read its content.
 	Key []byte
 }
 
 const (
-	// folder is the one of mode 0700 in the program's, which may be for everybody, as
-	// volumes are.
+	// folder is created with mode 0700 inside the program's folder, which may be
+	// readable by everyone, as volumes are.
 	folder = "kinform-snapshots"
 	ending = ".snap"
 	fresh  = ".new"  // of a file that is not complete yet
 	locked = ".lock" // of what one process at a time has
 
-	// keepFor is how long a file is kept that nobody uses: of a resource or a selector that
-	// the program does not watch any more.
+	// keepFor is how long an unused file is kept: one of a resource or a selector that
+	// the program no longer watches.
 	keepFor = 7 * 24 * time.Hour
-	// slack is how much may be appended to the smallest file.
+	// slack is how much may be appended to even the smallest file.
 	slack = 4 << 20
 )
 
-// disk is the file that is written. Tests have their own.
+// disk is the file being written. Tests replace it.
 type disk interface {
 	io.Writer
 	Truncate(size int64) error
@@ -41,7 +41,7 @@ type disk interface {
 	Close() error
 }
 
-// File is the snapshot of one scope. It is for one goroutine at a time.
+// File is the snapshot of one scope. It must not be used by several goroutines at once.
 type File struct {
 	path  string
 	scope Scope
@@ -59,8 +59,8 @@ type File struct {
 	open    func(path string, flag int) (disk, error)
 }
 
-// Open takes the snapshot of a scope in a folder, and makes the folder if there is none. It
-// reads nothing of it; Load does.
+// Open opens the snapshot of a scope in a folder, and creates the folder if needed. It
+// does not read the snapshot; Load does.
 //
 // Possible errors: ErrLocked, and those of the file system.
 func Open(dir string, s Scope, o Options) (*File, error) {
@@ -90,8 +90,8 @@ func openFile(path string, flag int) (disk, error) {
 	return f, nil
 }
 
-// prepare makes the folder, and returns it. What is there already must be a folder that
-// nobody else can read.
+// prepare creates the folder and returns its path. If it already exists, it must be a
+// folder that nobody else can read.
 func prepare(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -114,8 +114,8 @@ func prepare(dir string) (string, error) {
 	return own, nil
 }
 
-// sweep removes the files that nobody has used for long: the disk is to hold what is
-// watched, not what was.
+// sweep removes files that have long been unused: the disk should hold only what is
+// still watched.
 func sweep(dir string) {
 	all, _ := filepath.Glob(filepath.Join(dir, "*"+ending+"*"))
 	for _, path := range all {
@@ -141,18 +141,18 @@ func sweep(dir string) {
 // Path is where the file is.
 func (f *File) Path() string { return f.path }
 
-// Dropped is how many bytes at the end of the file Load could not read, and left out: what
-// was being written when a process ended, or was damaged later.
+// Dropped returns the number of bytes at the end of the file that Load could not read
+// and ignored: they were being written when a process ended, or were damaged later.
 func (f *File) Dropped() int64 { return f.dropped }
 
-// Size is how many bytes the file has.
+// Size returns the size of the file in bytes.
 func (f *File) Size() int64 { return f.size }
 
-// Worn reports whether Rewrite is due: there is nothing to append to, or more has been
-// appended than there was at first.
+// Worn reports whether Rewrite is due: there is nothing to append to, or more was
+// appended than the file had at first.
 func (f *File) Worn() bool { return f.codec == nil || f.size-f.base > max(f.base, slack) }
 
-// Discard removes the file. What is there is not true any more, or is of no use.
+// Discard removes the file, because its content is no longer true or of no use.
 func (f *File) Discard() error {
 	err := f.shut()
 	f.codec = nil
@@ -172,7 +172,7 @@ func (f *File) shut() error {
 	return err
 }
 
-// Close waits until the disk has everything, and lets others have the file.
+// Close waits until everything is on disk, and releases the file.
 func (f *File) Close() error {
 	var err error
 	if f.out != nil {

@@ -66,8 +66,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestHistory: whatever is written, a file read again has the last state, once as the
-// same process goes on and once as the next one does.
+// TestHistory: after any writes, a file has the last state when it is read again, both
+// by the same process and by the next one.
 func TestHistory(t *testing.T) {
 	for _, key := range [][]byte{nil, testKey} {
 		t.Run(fmt.Sprintf("sealed=%v", key != nil), func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// mutate changes a state and returns the changes, of which some are of the same object.
+// mutate changes a state and returns the changes, some of them to the same object.
 func mutate(rng *rand.Rand, s state) (changes []Entry) {
 	for range rng.IntN(6) {
 		key := fmt.Sprintf("ns/pod-%d", rng.IntN(20))
@@ -129,7 +129,7 @@ func TestLargeObjects(t *testing.T) {
 	}
 }
 
-// TestSetAside: what is of something else is not read, and the error says why.
+// TestSetAside: a snapshot of something else is not read, and the error says why.
 func TestSetAside(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -168,7 +168,8 @@ func TestSetAside(t *testing.T) {
 	}
 }
 
-// TestOtherFormat: a file of another version of the format is told from a damaged one.
+// TestOtherFormat: a file of another format version is distinguished from a damaged
+// one.
 func TestOtherFormat(t *testing.T) {
 	f := open(t, t.TempDir(), pods, nil)
 	must(t, f.Rewrite(slices.Values(state{"a": "1"}.entries()), Mark{Version: "1"}))
@@ -181,7 +182,8 @@ func TestOtherFormat(t *testing.T) {
 	}
 }
 
-// TestModes: nobody else can read what is written, in a folder that others can.
+// TestModes: nobody else can read the files, even if the folder around them is
+// readable.
 func TestModes(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Chmod(dir, 0o777))
@@ -198,7 +200,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestGrowth: who rewrites what is worn has a file of bounded size.
+// TestGrowth: the size of a file is bounded if it is rewritten when worn.
 func TestGrowth(t *testing.T) {
 	f := open(t, t.TempDir(), pods, testKey) // sealed, so that nothing is compressed
 	s := state{"a": strings.Repeat("x", 1<<20)}
@@ -219,7 +221,7 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// TestSweep: what nobody has used for long is removed, what is in use is not.
+// TestSweep: files that have long been unused are removed; files in use are not.
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	paths := map[string]string{}

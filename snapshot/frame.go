@@ -25,20 +25,20 @@ const (
 )
 
 const (
-	// framePrefix is the length of the body, the kind, whether it is compressed, two
-	// bytes of nothing, and the checksum.
+	// framePrefix has the length of the body, the kind, whether the body is compressed,
+	// two unused bytes, and the checksum.
 	framePrefix = 4 + 1 + 1 + 2 + 4
-	// largestFrame is more than any object that a server takes.
+	// largestFrame is larger than any object that a server accepts.
 	largestFrame = 256 << 20
-	// largestPacked is how much is compressed at most, and so what a body that claims to
-	// be compressed can claim to be.
+	// largestPacked is the most that is compressed at once, and so the largest size
+	// that a compressed body may claim.
 	largestPacked = 4 << 20
 
 	packed = 1 // the flag of a compressed body
 )
 
-// errEnd: from here on there is no frame. It may have been cut off, or damaged, which is
-// the same to a reader.
+// errEnd: there is no further frame. Whether it was cut off or damaged makes no
+// difference to a reader.
 var errEnd = errors.New("no further frame")
 
 // codec makes frames of entries and entries of frames, for one file.
@@ -49,8 +49,8 @@ type codec struct {
 	raw, body, plain []byte // memory that is used again
 }
 
-// newCodec returns the codec of a file. The key of the frames is derived from the
-// program's and the identity of the file, so that no two files have the same.
+// newCodec returns the codec of a file. The key of its frames is derived from the
+// program's key and the identity of the file, so that no two files use the same key.
 func newCodec(h header, key []byte) (*codec, error) {
 	c := &codec{header: h}
 	if !h.sealed {
@@ -110,14 +110,14 @@ func (c *codec) encode(number uint64, k kind, entries []byte) ([]byte, error) {
 	return out, nil
 }
 
-// checksum is that of a frame, but for its own place.
+// checksum returns the checksum of a frame, without the checksum field itself.
 func (c *codec) checksum(number uint64, frame []byte) uint32 {
 	sum := crc32.Checksum(c.bound(number, frame), castagnoli)
 	return crc32.Update(sum, castagnoli, frame[framePrefix:])
 }
 
-// read reads the frame at an offset of a file of some size, and checks it. The result is
-// valid until the next call.
+// read reads and checks the frame at an offset of a file of the given size. The result
+// is valid until the next call.
 func (c *codec) read(r io.ReaderAt, at, size int64, number uint64) ([]byte, error) {
 	var prefix [framePrefix]byte
 	if size-at < framePrefix {
@@ -144,7 +144,7 @@ func (c *codec) read(r io.ReaderAt, at, size int64, number uint64) ([]byte, erro
 	return frame, nil
 }
 
-// ended tells an end from a disk that cannot be read.
+// ended distinguishes the end of the file from a disk that cannot be read.
 func ended(err error) error {
 	if err == io.EOF {
 		return errEnd

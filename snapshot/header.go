@@ -13,16 +13,16 @@ import (
 
 const (
 	magic = "kinsnap\n"
-	// formatVersion is raised when older files cannot be read any more.
+	// formatVersion is raised when older files can no longer be read.
 	formatVersion = 1
 	// fixedHeader is the magic, the version, whether frames are sealed, and the length of
 	// the rest.
 	fixedHeader = len(magic) + 2 + 2 + 4
-	// largestHeader is more than the longest selectors that a request can have.
+	// largestHeader is larger than the longest selectors that a request can have.
 	largestHeader = 1 << 20
 )
 
-// castagnoli has an instruction on most processors.
+// castagnoli is used because most processors have an instruction for it.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // header is the beginning of a file.
@@ -32,7 +32,7 @@ type header struct {
 	Scope Scope  `json:"scope"`
 
 	sealed bool
-	// sum is that of the header's bytes, and size their number.
+	// sum is the checksum of the header's bytes, and size their number.
 	sum  [sha256.Size]byte
 	size int64
 }

@@ -7,12 +7,12 @@ import (
 	"errors"
 )
 
-// Load calls a function for each object of the last good state, and returns what that
-// stands for. No key comes twice. If it returns an error, what it has called the function
-// for is to be forgotten, and a new state has to be written with Rewrite.
+// Load calls a function for each object of the last good state, and returns the mark of
+// that state. No key comes twice. If Load returns an error, the caller must discard
+// what the function received and write a new state with Rewrite.
 //
-// Possible errors: ErrNone, ErrDamaged, ErrFormat, ErrServer, ErrScope, ErrKey, those of the
-// file system, and that of the function.
+// Possible errors: ErrNone, ErrDamaged, ErrFormat, ErrServer, ErrScope, ErrKey, those
+// of the file system, and that of the function.
 func (f *File) Load(each func(Entry) error) (Mark, error) {
 	mark, err := f.load(each)
 	if err != nil {
@@ -65,8 +65,8 @@ type place struct {
 	entry int
 }
 
-// loader reads a file twice: first to find out how far it is good, and which objects have
-// changed since its beginning; then to deliver what is the last of each.
+// loader reads a file twice: first to find how much of it is good, and which objects
+// have changed since its beginning; then to deliver the last state of each object.
 type loader struct {
 	*File
 	file *os.File
@@ -114,8 +114,8 @@ func (l *loader) survey() error {
 	return nil
 }
 
-// changes notes where the objects of a frame are, if it is one of changes, and returns the
-// frame's mark.
+// changes records where the objects of a frame of changes are, and returns the frame's
+// mark.
 func (l *loader) changes(number uint64, frame []byte) (*Mark, error) {
 	entries, err := l.codec.entries(number, frame)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 
 const noFollow = 0
 
-// acquire refuses: without a lock that ends with the process, two could write one file.
+// acquire fails: without a lock that ends with the process, two processes could write
+// one file.
 func acquire(string) (io.Closer, error) {
 	return nil, errors.New("this system has no locks for snapshots")
 }

@@ -11,7 +11,8 @@ import (
 
 const noFollow = syscall.O_NOFOLLOW
 
-// acquire takes a lock that the system gives back when the process ends, however it does.
+// acquire takes a lock that the system releases when the process ends, for whatever
+// reason.
 func acquire(path string) (io.Closer, error) {
 	for {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
@@ -22,7 +23,7 @@ func acquire(path string) (io.Closer, error) {
 			f.Close()
 			return nil, err
 		}
-		// Who had the lock before may have removed the file: then others lock another one.
+		// The previous holder may have removed the file: then others lock a new one.
 		mine, err := f.Stat()
 		if there, gone := os.Lstat(path); err == nil && gone == nil && os.SameFile(mine, there) {
 			return f, nil
@@ -47,7 +48,7 @@ func flock(f *os.File) error {
 	}
 }
 
-// syncFolder has the disk know the names in a folder.
+// syncFolder flushes the names in a folder to disk.
 func syncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -11,8 +11,8 @@ const noFollow = 0
 
 const sharingViolation = syscall.Errno(32)
 
-// acquire opens a file that nobody else can open meanwhile. The system closes it when the
-// process ends, however it does.
+// acquire opens a file exclusively. The system closes it when the process ends, for
+// whatever reason.
 func acquire(path string) (io.Closer, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/kinform/kinform/wire"
 )
 
-// What the test program does as a process of its own.
+// What the test program does when it runs as a child process.
 const childVariable = "KINFORM_SNAPSHOT_CHILD"
 
 var children = map[string]func(dir string) error{
@@ -58,8 +58,8 @@ func child(t *testing.T, binary, name, dir string) *exec.Cmd {
 	return cmd
 }
 
-// stateAt is the state that writeForever has at a version: each version changes one object
-// of ten, and each seventh one removes it.
+// stateAt returns the state that writeForever has at a version: each version changes
+// one of ten objects, and every seventh version removes it.
 func stateAt(version int) state {
 	s := state{}
 	for v := max(1, version-9); v <= version; v++ {
@@ -74,7 +74,8 @@ func valueAt(v int) string { return strings.Repeat(fmt.Sprint(v, " "), 200) }
 
 func markAt(version int) Mark { return Mark{Version: fmt.Sprint(version)} }
 
-// writeForever goes on from what is there, and says which versions have been written.
+// writeForever continues from the existing snapshot, and prints the versions it has
+// written.
 func writeForever(dir string) error {
 	f, err := Open(dir, pods, Options{Key: testKey})
 	if err != nil {
@@ -104,8 +105,8 @@ func writeForever(dir string) error {
 	}
 }
 
-// TestKilled kills a process 100 times while it writes. The next one finds every batch but
-// the one that was being written.
+// TestKilled kills a process 100 times while it writes. The next process finds every
+// batch except the one that was being written.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -149,7 +150,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// waitWith has a file open until it is told to end.
+// waitWith keeps a file open until it is told to stop.
 func waitWith(dir string) error {
 	if _, err := Open(dir, pods, Options{}); err != nil {
 		return err
@@ -159,8 +160,8 @@ func waitWith(dir string) error {
 	return nil
 }
 
-// TestLocked: while one process has a file no other one gets it, and once it is killed
-// another one does.
+// TestLocked: while one process has a file open, no other process can open it; once the
+// first is killed, another can.
 func TestLocked(t *testing.T) {
 	dir := t.TempDir()
 	cmd := child(t, "", "wait", dir)
@@ -187,7 +188,7 @@ func TestLocked(t *testing.T) {
 	open(t, dir, pods, nil)
 }
 
-// writeUntilFull writes until the system refuses, and goes on when it does not.
+// writeUntilFull writes until the system refuses, and continues when it no longer does.
 func writeUntilFull(dir string) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	limit := func(n uint64) error {
@@ -237,7 +238,8 @@ func writeUntilFull(dir string) error {
 	return nil
 }
 
-// TestDiskFull: what was written before the disk was full stays, and is all that is read.
+// TestDiskFull: what was written before the disk was full remains, and nothing else is
+// read.
 func TestDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	if out, err := child(t, "", "full", dir).Output(); err != nil {
@@ -257,8 +259,8 @@ func tryToOpen(dir string) error {
 	return f.Rewrite(slices.Values(state{"a": "1"}.entries()), markAt(1))
 }
 
-// TestReadOnly: a folder that cannot be written to is an error that says so. It is tried
-// by a user who is not root, to whom every folder can be written.
+// TestReadOnly: opening a read-only folder returns an error that says so. A user other
+// than root tries it, because root can write to every folder.
 func TestReadOnly(t *testing.T) {
 	top := t.TempDir()
 	binary := filepath.Join(top, "child")

@@ -31,12 +31,13 @@ import (
 
 // Tracer is a kinform.Tracer.
 type Tracer struct {
-	// InitialToo traces the events of initial lists, too. Default: they are not traced, as
-	// they are many, and nothing has happened. Set it to see what a start does.
+	// InitialToo traces the events of initial lists, too. By default they are not
+	// traced: there are many of them, and nothing has happened. Set it to see what a
+	// start does.
 	InitialToo bool
-	// PanicText adds the text of what a handler panicked with to the handler's span.
-	// Default: only its type, as "runtime.boundsError" or "string". Set it where no handler
-	// gets to see a secret, or whoever reads traces may.
+	// PanicText adds the text of a handler's panic value to the handler's span. By
+	// default only its type is added, such as "runtime.boundsError" or "string". Set it
+	// if no handler sees a secret, or if everyone who reads traces may see secrets.
 	PanicText bool
 
 	tracer trace.Tracer
@@ -73,7 +74,7 @@ func (t *Tracer) Start(ctx context.Context, d kinform.Delivery) (context.Context
 	}
 }
 
-// describe says what a handler has panicked with.
+// describe says what a handler panicked with.
 func (t *Tracer) describe(panicked any) string {
 	text := fmt.Sprintf("the handler has panicked with a value of type %T", panicked)
 	if t.PanicText {

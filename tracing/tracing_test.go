@@ -97,13 +97,13 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// secretError is an error that quotes what it is about, as errors do.
+// secretError is an error that quotes its subject, as errors do.
 type secretError struct{ value string }
 
 func (e secretError) Error() string { return "cannot use " + e.value }
 
-// TestPanicsTellNoSecrets: of what a handler panics with, the spans have the type. The text
-// is there for those who ask for it.
+// TestPanicsTellNoSecrets: spans have only the type of a panic's value, unless the text
+// was asked for.
 func TestPanicsTellNoSecrets(t *testing.T) {
 	const secret = "hunter2"
 	for kind, panicked := range map[string]any{

@@ -80,15 +80,18 @@ func TestLinks(t *testing.T) {
 // documents are the paths of all that people read.
 func documents(t *testing.T) []string {
 	t.Helper()
-	top, err := filepath.Glob(filepath.Join(root, "*.md"))
-	if err != nil {
-		t.Fatal(err)
+	var all []string
+	for _, folder := range []string{".", "docs", "docs/evidence"} {
+		files, err := filepath.Glob(filepath.Join(root, folder, "*.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(files) == 0 {
+			t.Fatalf("no documents in %s", folder)
+		}
+		all = append(all, files...)
 	}
-	docs, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append(top, docs...)
+	return all
 }
 
 // blocks are those of all documents.

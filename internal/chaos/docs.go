@@ -21,7 +21,7 @@ coming and going) look on through proxies that inject faults, while the server i
 Every few seconds all stops, and every view is compared with the server: keys, versions, every field, indexes, and what
 subscribers got. Readers hold on to objects meanwhile, and look whether anybody changes them.
 
-` + "`make soak SOAK_TIME=1h SOAK_DOCS=docs`" + ` writes this file. Memory is that of the whole process: the informers, the checkers'
+` + "`make soak SOAK_TIME=1h SOAK_DOCS=docs/evidence`" + ` writes this file. Memory is that of the whole process: the informers, the checkers'
 models, the proxies, and on apisim the server with its history. The number of objects is bounded. It has not grown if the
 median of the last quarter after the warm-up is not above that of the first by more than the tolerance. The slowest
 comparison is that of a drop-in after several faults in a row: it waits for up to 45 s before it tries again.

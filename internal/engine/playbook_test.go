@@ -170,8 +170,13 @@ func holds(t *testing.T, c *Collection, want map[string]string) {
 
 // scripted runs an informer on a playbook in a bubble.
 func scripted(t *testing.T, s *playbook, o ReflectorOptions, play func(*Informer)) {
+	scriptedAs(t, s, s, o, play)
+}
+
+// scriptedAs is scripted for a source that is more than the playbook.
+func scriptedAs(t *testing.T, s *playbook, source Source, o ReflectorOptions, play func(*Informer)) {
 	synctest.Test(t, func(t *testing.T) {
-		inf := NewInformer(Options{}, o, map[string]Source{"": s})
+		inf := NewInformer(Options{}, o, map[string]Source{"": source})
 		s.events = make(chan Event, 8192) // of this bubble
 		defer playing(t, inf)()
 		synctest.Wait()

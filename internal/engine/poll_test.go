@@ -212,27 +212,41 @@ func TestQuietResource(t *testing.T) {
 	}
 }
 
-// TestOptionalWithoutVersions: what is no longer served leaves the store, also where
-// lists have no version.
-func TestOptionalWithoutVersions(t *testing.T) {
+// provably is a source that has proved that its resource is gone.
+type provably struct{ *playbook }
+
+func (provably) Gone(context.Context) error { return nil }
+
+// TestNotFoundWithoutVersions: what is not found stays in the store, and leaves it once the
+// source has proved that it is gone, also where lists have no version.
+func TestNotFoundWithoutVersions(t *testing.T) {
 	for _, version := range []string{"70", ""} {
-		s := newPlaybook(version, map[string]string{"a": "u1@x"})
-		scripted(t, s, ReflectorOptions{Policy: Optional}, func(inf *Informer) {
-			gone := status(404, metav1.StatusReasonNotFound)
-			s.mu.Lock()
-			s.list = func(ListOptions) (ListStream, error) { return nil, gone }
-			s.watch = func(context.Context, WatchOptions) (WatchStream, error) { return nil, gone }
-			s.mu.Unlock()
-			s.sends(ends)
-			time.Sleep(10 * time.Minute)
-			if st := inf.Status()[0]; st.State != Absent || inf.Len() != 0 {
-				t.Errorf("list version %q: %v, with %d objects", version, st.State, inf.Len())
+		for _, policy := range []Policy{KeepTrying, Optional} {
+			for _, proves := range []bool{false, true} {
+				s := newPlaybook(version, map[string]string{"a": "u1@x"})
+				var source Source = s
+				state, left := Waiting, 1
+				if proves {
+					source, state, left = provably{s}, Absent, 0
+				}
+				scriptedAs(t, s, source, ReflectorOptions{Policy: policy, EmptyGone: true}, func(inf *Informer) {
+					gone := status(404, metav1.StatusReasonNotFound)
+					s.mu.Lock()
+					s.list = func(ListOptions) (ListStream, error) { return nil, gone }
+					s.watch = func(context.Context, WatchOptions) (WatchStream, error) { return nil, gone }
+					s.mu.Unlock()
+					s.sends(ends)
+					time.Sleep(10 * time.Minute)
+					if st := inf.Status()[0]; st.State != state || inf.Len() != left {
+						t.Errorf("list version %q, %v, proves %v: %v, with %d objects", version, policy, proves, st.State, inf.Len())
+					}
+					s.mu.Lock()
+					s.list, s.watch = nil, nil
+					s.mu.Unlock()
+					time.Sleep(time.Minute)
+					holds(t, inf.Collection, s.items)
+				})
 			}
-			s.mu.Lock()
-			s.list, s.watch = nil, nil
-			s.mu.Unlock()
-			time.Sleep(time.Minute)
-			holds(t, inf.Collection, s.items)
-		})
+		}
 	}
 }

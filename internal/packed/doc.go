@@ -12,7 +12,7 @@
 //     (pace.go).
 //
 // A Packer packs each object against one that it resembles, its parent: a sibling
-// of the same owner, the base, or an object of the same name. docs/packing.md says
+// of the same owner, the base, or an object of the same name. docs/evidence/packing.md says
 // why.
 //
 // What may live here: bytes, where they are, and what they weigh. What may not:

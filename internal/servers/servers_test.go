@@ -11,7 +11,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-var update = flag.Bool("update", false, "write docs/servers.md again")
+var update = flag.Bool("update", false, "write docs/evidence/servers.md again")
 
 func TestMain(m *testing.M) {
 	klog.SetLogger(logr.Discard())
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestMatrix plays every row. docs/servers.md is what came of it.
+// TestMatrix plays every row. docs/evidence/servers.md is what came of it.
 func TestMatrix(t *testing.T) {
 	rows := Rows()
 	results := make([]*Result, len(rows))
@@ -49,7 +49,7 @@ func TestMatrix(t *testing.T) {
 			return // it was not asked for, or has failed
 		}
 	}
-	const file = "../../docs/servers.md"
+	const file = "../../docs/evidence/servers.md"
 	got := Table(results)
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {

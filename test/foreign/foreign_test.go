@@ -23,7 +23,7 @@ import (
 	"github.com/kinform/kinform/wire"
 )
 
-var update = flag.Bool("update", false, "write docs/objects.md again")
+var update = flag.Bool("update", false, "write docs/evidence/objects.md again")
 
 // types are custom resources that many clusters have.
 var types = map[string]runtime.Object{
@@ -45,7 +45,7 @@ var types = map[string]runtime.Object{
 	"cluster-api Machine":                &cluster.Machine{},
 }
 
-// TestForeignTypes tries them, and holds docs/objects.md to the result.
+// TestForeignTypes tries them, and holds docs/evidence/objects.md to the result.
 func TestForeignTypes(t *testing.T) {
 	var results []survey.Result
 	for name, example := range types {

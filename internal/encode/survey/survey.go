@@ -1,5 +1,5 @@
 // Package survey finds out which Go types of objects survive being encoded, and says
-// so in docs/objects.md. It is for tests.
+// so in docs/evidence/objects.md. It is for tests.
 package survey
 
 import (
@@ -19,7 +19,7 @@ import (
 )
 
 // File is where the results are, from the root of the repository.
-const File = "docs/objects.md"
+const File = "docs/evidence/objects.md"
 
 // Result is how objects of a type did.
 type Result struct {

@@ -17,7 +17,7 @@ import (
 	"github.com/kinform/kinform/wire"
 )
 
-var update = flag.Bool("update", false, "write docs/objects.md again")
+var update = flag.Bool("update", false, "write docs/evidence/objects.md again")
 
 // TestKindsOfClientGo: every kind of client-go's that has metadata survives as a server
 // sends it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	kcore "github.com/kinform/kinform/internal/core"
 	"github.com/kinform/kinform/internal/engine"
 )
 
@@ -112,7 +113,7 @@ type Subscription struct {
 // Subscribe calls handler for every object in the store and every later change, one
 // call at a time, in the server's order, while the informer runs.
 func (inf *Informer[T]) Subscribe(handler func(context.Context, Event[T]), o SubscribeOptions) *Subscription {
-	eo := engine.SubscribeOptions{Name: o.Name, Limit: o.Limit, Resync: o.Resync, OnPanic: o.OnPanic, View: inf.view}
+	eo := engine.SubscribeOptions{Name: o.Name, Limit: o.Limit, Resync: o.Resync, OnPanic: kcore.OnPanic(o.OnPanic), View: inf.view}
 	if inf.obeys(o.Filter) {
 		eo.Filter = o.Filter.passes
 	}
@@ -125,7 +126,7 @@ func (inf *Informer[T]) Subscribe(handler func(context.Context, Event[T]), o Sub
 	if inf.tracer != nil {
 		eo.Trace = inf.trace
 	}
-	return &Subscription{sub: inf.core.Subscribe(deliver, eo), core: inf.core}
+	return &Subscription{sub: inf.core.Subscribe(inf.core.views.secret.Subscriber(deliver, eo)), core: inf.core}
 }
 
 // HasSynced reports whether the handler has returned from every object of the

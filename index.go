@@ -76,7 +76,7 @@ func (inf *Informer[T]) pathType() (reflect.Type, error) {
 }
 
 func (inf *Informer[T]) addIndex(name string, values func(*engine.Record) ([]string, error)) (Index[T], error) {
-	if err := inf.core.AddIndex(engine.Indexer{Name: name, Values: values}); err != nil {
+	if err := inf.core.AddIndex(engine.Indexer{Name: name, Values: inf.core.views.secret.Values(values)}); err != nil {
 		return Index[T]{}, fmt.Errorf("kinform: %s: %w", inf.core.current(), err)
 	}
 	return Index[T]{inf: inf, name: name}, nil

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	kcore "github.com/kinform/kinform/internal/core"
 	"github.com/kinform/kinform/internal/decode"
 	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/internal/mutation"
@@ -123,7 +124,7 @@ func newCore(client rest.Interface, t reflect.Type, o Options, server *engine.Se
 	}}
 	scope := o.scope().normal()
 	c.scoped.now.Store(&scope)
-	c.views.kind, c.views.secret, c.views.log = c.kind(t), isSecret(resource.GroupResource()), c.hooks.log
+	c.views.kind, c.views.secret, c.views.log = c.kind(t), kcore.SecrecyOf(resource.GroupResource()), c.hooks.log
 	// A detector that names readers must not find one's change in the objects of others.
 	c.views.apart = o.Unshared || o.MutationDetector == MutationDetectorFull
 	c.views.changed = c.partChanged

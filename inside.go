@@ -31,7 +31,7 @@ func (c *core) inside() inside.Informer {
 		Fields:      c.views.shown,
 		IndexValues: c.IndexValues,
 		ByIndex:     c.ByIndex,
-		Secret:      c.views.secret,
+		Secret:      bool(c.views.secret),
 	}
 }
 
@@ -49,10 +49,7 @@ func (v *views) shown(r *engine.Record) (fields map[string]any, err error) {
 		}
 		return fields, err
 	}
-	if v.secret {
-		read = discreet(read)
-	}
-	obj, err := read(r, engine.Neighbour{})
+	obj, err := v.secret.Decoder(read)(r, engine.Neighbour{})
 	if err != nil {
 		return nil, err
 	}

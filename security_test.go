@@ -2,6 +2,7 @@ package kinform_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -103,6 +105,64 @@ func TestSecretsAreNotTold(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestPanicsAboutSecretsAreNotTold: what a handler, a filter or an index function panics
+// with over a Secret is in no log, status or trace. The program's own OnPanic gets it.
+func TestPanicsAboutSecretsAreNotTold(t *testing.T) {
+	s := startSim(t, apisim.Options{})
+	create(t, client(t, s), core("secrets"), "default", object("v1", "Secret", "a", map[string]any{
+		"data": map[string]any{"password": "aHVudGVyMg=="}}))
+	var log journal
+	var traced panicsTraced
+	inf := newInformer[*corev1.Secret](t, s.Config(), kinform.Options{Logger: log.logger(), Namespaces: []string{"default"}, Tracer: &traced})
+	quoting := func(_ context.Context, ev kinform.Event[*corev1.Secret]) {
+		secret, _ := ev.New()
+		panic("handled " + string(secret.Data["password"]))
+	}
+	logged := inf.Subscribe(quoting, kinform.SubscribeOptions{})
+	given := make(chan any, 10)
+	told := inf.Subscribe(quoting, kinform.SubscribeOptions{OnPanic: func(_ string, value any, stack []byte) {
+		given <- value
+		given <- string(stack)
+	}})
+	running(t, inf)
+	if err := errors.Join(logged.WaitSynced(within(t)), told.WaitSynced(within(t))); err != nil {
+		t.Fatal(err)
+	}
+	if value, stack := <-given, (<-given).(string); value != "handled hunter2" || !strings.Contains(stack, "TestPanicsAboutSecretsAreNotTold") {
+		t.Errorf("OnPanic got %v at %s", value, stack)
+	}
+	if _, err := inf.AddIndex("it", func(s *corev1.Secret) []string { panic("indexed " + string(s.Data["password"])) }); err == nil {
+		eventually(t, "a rejection", func() bool { return inf.Status().Rejected > 0 })
+	} else {
+		wantNoSecret(t, "hunter", err.Error())
+	}
+	lines := log.lines()
+	wantNoSecret(t, "hunter", append(lines, fmt.Sprintf("%+v", inf.Status()), traced.text())...)
+	if !strings.Contains(strings.Join(lines, "\n"), "withheld") || !strings.Contains(traced.text(), "withheld") {
+		t.Errorf("nothing is said to be withheld: %q, %q", lines, traced.text())
+	}
+}
+
+// panicsTraced is a tracer that keeps the panics.
+type panicsTraced struct {
+	mu  sync.Mutex
+	all string
+}
+
+func (p *panicsTraced) Start(ctx context.Context, _ kinform.Delivery) (context.Context, func(any)) {
+	return ctx, func(panicked any) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.all += fmt.Sprintf("%v %+v ", panicked, panicked)
+	}
+}
+
+func (p *panicsTraced) text() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.all
 }
 
 // TestCertificatesAreVerified, unless the configuration says that they need not be.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	kcore "github.com/kinform/kinform/internal/core"
 	"github.com/kinform/kinform/internal/decode"
 	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/wire"
@@ -27,8 +28,8 @@ type decoder = func(*engine.Record, engine.Neighbour) (any, error)
 // view, and with it the decoded objects.
 type views struct {
 	kind   func() schema.GroupVersionKind
-	secret bool // errors do not quote what cannot be decoded
-	apart  bool // objects have no parts in common
+	secret kcore.Secrecy // what may be quoted of the objects
+	apart  bool          // objects have no parts in common
 	// changed returns what a view calls when a reader has changed such a part.
 	changed func(view string) func(key string, fields []string)
 
@@ -79,9 +80,7 @@ func (v *views) of(t reflect.Type) *engine.View {
 			view.Decode = v.lookFor(t, view.Decode)
 		}
 	}
-	if v.secret {
-		view.Decode = discreet(view.Decode)
-	}
+	view.Decode = v.secret.Decoder(view.Decode)
 	if v.known == nil {
 		v.known = map[reflect.Type]*engine.View{}
 	}

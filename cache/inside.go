@@ -2,14 +2,10 @@ package cache
 
 import (
 	"errors"
-	"reflect"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinform/kinform/internal/dropin"
 	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/internal/inside"
 )
@@ -22,25 +18,8 @@ func (s *sharedIndexInformer) Inside() inside.Informer {
 		Fields:      s.shown,
 		IndexValues: s.indexer.ListIndexFuncValues,
 		ByIndex:     s.indexer.RecordsBy,
-		Secret:      s.isSecret(),
+		Secret:      bool(s.secrecy),
 	}
-}
-
-// isSecret reports whether the objects are Secrets, or may be: by what is asked for, or by
-// their type.
-func (s *sharedIndexInformer) isSecret() bool {
-	if lw, ok := s.lw.(*dropin.ListWatch); ok {
-		return lw.Query.Resource.GroupResource() == schema.GroupResource{Resource: "secrets"}
-	}
-	switch s.objectType.(type) {
-	case *metav1.PartialObjectMetadata, *unstructured.Unstructured:
-		return true // of what, only the program knows
-	}
-	t := reflect.TypeOf(s.objectType)
-	if t == nil || t.Kind() != reflect.Pointer {
-		return true // who knows
-	}
-	return t.Elem().Name() == "Secret" && t.Elem().PkgPath() == "k8s.io/api/core/v1"
 }
 
 // errUnshown replaces the error of an object that cannot be shown: it may quote it.

@@ -182,7 +182,7 @@ func (r *registration) subscribe() {
 	if r.informer.tracer != nil {
 		o.Trace = r.trace
 	}
-	r.sub = r.informer.core.Subscribe(r.deliver, o)
+	r.sub = r.informer.core.Subscribe(r.informer.secrecy.Subscriber(r.deliver, o))
 }
 
 // HasSynced reports whether the handler has had every object of the initial list.

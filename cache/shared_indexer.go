@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	kcore "github.com/kinform/kinform/internal/core"
 	"github.com/kinform/kinform/internal/dropin"
 	"github.com/kinform/kinform/internal/engine"
 )
@@ -14,6 +15,7 @@ import (
 // read in one view. It can be written, as tests do; no handler is called for that.
 type sharedIndexer struct {
 	view    *engine.View
+	secrecy kcore.Secrecy
 	version func() string // the version that the store has reached
 
 	// store is the collection that is read: the informer's own, until it runs on one

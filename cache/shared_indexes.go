@@ -33,7 +33,7 @@ func (x *sharedIndexer) index(to *storeOf, indexers Indexers) error {
 func (x *sharedIndexer) indexerOf(to *storeOf, name string, f IndexFunc) engine.Indexer {
 	isNamespace := reflect.ValueOf(f).Pointer() == namespaceIndex
 	var only [1]string // the collection calls it for one record at a time, and copies what it gets
-	return engine.Indexer{Name: to.prefix + name, Values: func(r *engine.Record) ([]string, error) {
+	values := func(r *engine.Record) ([]string, error) {
 		if isNamespace && !x.view.Alters {
 			only[0] = r.Namespace() // nothing has to be decoded for it
 			return only[:], nil
@@ -43,7 +43,8 @@ func (x *sharedIndexer) indexerOf(to *storeOf, name string, f IndexFunc) engine.
 			return nil, err
 		}
 		return f(obj)
-	}}
+	}
+	return engine.Indexer{Name: to.prefix + name, Values: x.secrecy.Values(values)}
 }
 
 // leave takes the informer's indexes and its objects out of a collection that others

@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kinform/kinform"
+	kcore "github.com/kinform/kinform/internal/core"
 	"github.com/kinform/kinform/internal/dropin"
 	"github.com/kinform/kinform/internal/engine"
 )
@@ -37,6 +38,7 @@ type sharedIndexInformer struct {
 	packing       packing         // of what comes as objects
 	meters        *meters         // for client-go's provider of metrics; nil: there is none
 	tracer        kinform.Tracer  // of the handlers' calls; nil: none
+	secrecy       kcore.Secrecy   // what may be quoted of its objects
 	scoping       sync.Mutex      // held while the scope changes
 	// scope is the present one; nil: that which it was made with.
 	scope atomic.Pointer[kinform.Scope]

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
 
+	kcore "github.com/kinform/kinform/internal/core"
 	"github.com/kinform/kinform/internal/dropin"
 	"github.com/kinform/kinform/internal/engine"
 	"github.com/kinform/kinform/kube"
@@ -43,20 +44,21 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, example runtime.Object,
 	if s.description == "" {
 		s.description = fmt.Sprintf("%T", example)
 	}
-	s.view = &engine.View{Name: s.description, Decode: s.fromObject, Changed: s.partChanged, Apart: mutationDetection}
-	s.indexer = &sharedIndexer{view: s.view, version: s.LastSyncResourceVersion, indexers: Indexers{}}
 	b, ok := lw.(*dropin.ListWatch)
+	s.secrecy = secrecyOf(lw, example)
+	s.view = &engine.View{Name: s.description, Decode: s.secrecy.Decoder(s.fromObject), Changed: s.partChanged, Apart: mutationDetection}
+	s.indexer = &sharedIndexer{view: s.view, secrecy: s.secrecy, version: s.LastSyncResourceVersion, indexers: Indexers{}}
 	switch {
 	case !ok:
 		s.core = newCore(kube.NewObjectSource(s.description, lw),
-			engine.ReflectorOptions{Accept: s.accept, Transform: s.transformed, Encoder: &s.packing, View: s.view})
+			engine.ReflectorOptions{Accept: s.accept, Transform: s.secrecy.Transform(s.transformed), Encoder: &s.packing, View: s.view})
 	case b.Share == dropin.Share{}:
 		s.core = newCore(b.Open(b.Needs), reflectorOptions(b, b.Needs.String))
 	default:
 		s.core, s.grown = sharedCore(s.description, b)
 	}
 	if ok {
-		s.view.Decode = s.fromBytes(b.Decode)
+		s.view.Decode = s.secrecy.Decoder(s.fromBytes(b.Decode))
 		if t := reflect.TypeOf(example); t != nil && t != unstructuredType && t != metadataType {
 			s.view.Type = t
 		}
@@ -73,6 +75,15 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, example runtime.Object,
 		panic(err) // the names of one map do not conflict
 	}
 	return s
+}
+
+// secrecyOf says whether the objects are Secrets, or may be: by what is asked for, or by
+// their type.
+func secrecyOf(lw ListerWatcher, example runtime.Object) kcore.Secrecy {
+	if b, ok := lw.(*dropin.ListWatch); ok {
+		return kcore.SecrecyOf(b.Query.Resource.GroupResource())
+	}
+	return kcore.SecrecyOfObject(example)
 }
 
 // logWarning logs what the engine says. Failures reach the program by its watch error

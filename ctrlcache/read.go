@@ -11,6 +11,7 @@ import (
 
 	"github.com/kinform/kinform"
 	dropins "github.com/kinform/kinform/cache"
+	"github.com/kinform/kinform/internal/core"
 	"github.com/kinform/kinform/internal/engine"
 )
 
@@ -119,7 +120,7 @@ func (m *member) read(r *engine.Record, to any, shared bool, use engine.Use) err
 		if _, known := m.records.Object(r); known != nil {
 			return known // it names the object, and was counted
 		}
-		return err
+		return core.SecrecyOf(m.kind.resource.GroupResource()).Error(err)
 	}
 	return nil
 }
